@@ -1,0 +1,1 @@
+"""Documents, queries and spans: reading, checking, chunking, preparing. Knows no models."""

@@ -1,0 +1,73 @@
+"""Files that are either whole or absent: written beside, synced, renamed."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+
+
+def write_atomically(path: Path, content: bytes | str | Callable[[Path], None]) -> None:
+    """Writes `path` so that no reader ever sees half of it, also after a power cut.
+
+    `content` is the bytes, the text, or a function that writes the file it is given.
+    """
+    path = Path(path)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    os.close(handle)
+    beside = Path(name)
+    try:
+        if callable(content):
+            content(beside)
+        else:
+            beside.write_bytes(content.encode() if isinstance(content, str) else content)
+        beside.chmod(0o644)
+        _sync(beside)
+        os.replace(beside, path)
+        _sync(path.parent)
+    finally:
+        beside.unlink(missing_ok=True)
+
+
+def build_folder(folder: Path, fill: Callable[[Path], None]) -> Path:
+    """Builds a folder beside and renames it into place; an existing one is kept as it is.
+
+    Safe when two processes build the same one: the first rename wins, the other's is dropped.
+    """
+    folder = Path(folder)
+    if folder.exists():
+        return folder
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    beside = Path(tempfile.mkdtemp(dir=folder.parent, prefix=f".{folder.name}."))
+    try:
+        fill(beside)
+        beside.chmod(0o755)
+        for file in sorted(beside.rglob("*")):
+            _sync(file)
+        _sync(beside)
+        try:
+            os.rename(beside, folder)
+        except OSError:
+            if not folder.exists():
+                raise
+        _sync(folder.parent)
+    finally:
+        shutil.rmtree(beside, ignore_errors=True)
+    return folder
+
+
+def sha256_of(path: Path) -> str:
+    with open(path, "rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def _sync(path: Path) -> None:
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
