@@ -1,0 +1,114 @@
+"""Opening an MLflow store quietly: no log walls, no telemetry, short timeouts, no secret in an error.
+
+The local default is an SQLite file with an artifact folder beside it; a tracking server or any other URI works alike.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import re
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING
+from urllib.parse import unquote, urlsplit
+
+if TYPE_CHECKING:
+    from mlflow import MlflowClient
+
+# A retried POST can open a second run when only the answer was lost, so the HTTP layer never retries on its own:
+# the projector does, after looking up what arrived. The user's own settings win.
+SETTINGS = {
+    "MLFLOW_HTTP_REQUEST_MAX_RETRIES": "0",
+    "MLFLOW_HTTP_REQUEST_TIMEOUT": "10",  # seconds: a dead server must not hold the driver's end
+    "MLFLOW_LOGGING_LEVEL": "ERROR",
+    "MLFLOW_ENABLE_ARTIFACTS_PROGRESS_BAR": "false",
+    "MLFLOW_SUPPRESS_PRINTING_URL_TO_STDOUT": "true",
+    "MLFLOW_SERVER_ENABLE_JOB_EXECUTION": "false",
+}
+FORCED = {"MLFLOW_DISABLE_TELEMETRY": "true", "DO_NOT_TRACK": "true", "MLFLOW_TRUNCATE_LONG_VALUES": "false"}
+SECRETS = ("MLFLOW_TRACKING_PASSWORD", "MLFLOW_TRACKING_TOKEN")
+
+_CREDENTIALS = re.compile(r"(?<=://)[^/\s]*@|(?<=password=)[^&\s]+|(?<=token=)[^&\s]+", re.IGNORECASE)
+
+
+def default_uri(folder: Path) -> str:
+    """The store of a sweep that names none: `mlflow.db` in its folder."""
+    return f"sqlite:///{Path(folder).resolve() / 'mlflow.db'}"
+
+
+def masked(text: object, uri: str = "") -> str:
+    """`text` without the credentials of `uri`, of any other URI in it, and of MLflow's environment variables."""
+    shown = _CREDENTIALS.sub(lambda found: "***@" if found[0].endswith("@") else "***", str(text))
+    password = urlsplit(uri).password or ""
+    secrets = {password, unquote(password), *(os.environ.get(name, "") for name in SECRETS)}
+    # A shorter "secret" would riddle every message with stars and protect nothing.
+    for secret in sorted((secret for secret in secrets if len(secret) >= 4), key=len, reverse=True):
+        shown = shown.replace(secret, "***")
+    return shown
+
+
+def configure() -> None:
+    """Sets MLflow's environment before it is imported; a child process (`mlflow server`) inherits it."""
+    for name, value in SETTINGS.items():
+        os.environ.setdefault(name, value)
+    os.environ.update(FORCED)
+    for name in ("mlflow", "alembic"):
+        logging.getLogger(name).setLevel(logging.ERROR)
+
+
+def open_client(uri: str) -> MlflowClient:
+    """A client of `uri`; a missing SQLite file is created first."""
+    configure()
+    from mlflow import MlflowClient
+
+    # Importing MLflow configures its loggers once more.
+    logging.getLogger("mlflow").setLevel(logging.ERROR)
+    if (file := sqlite_file(uri)) and not file.exists():
+        _create_database(file)
+    return MlflowClient(tracking_uri=uri, registry_uri=uri)
+
+
+def experiment_id(client: MlflowClient, uri: str, name: str, folder: Path) -> str:
+    """The id of the experiment `name`, made or brought back when missing.
+
+    A database has no server to say where artifacts go: beside the SQLite file, else in the sweep's folder.
+    """
+    from mlflow.exceptions import MlflowException
+
+    found = client.get_experiment_by_name(name)
+    if found is None:
+        file = sqlite_file(uri)
+        beside = (file.parent if file else Path(folder).resolve()) / "mlartifacts"
+        try:
+            return client.create_experiment(name, None if uri.startswith("http") else beside.as_uri())
+        except MlflowException:
+            found = client.get_experiment_by_name(name)  # another driver was faster
+            if found is None:
+                raise
+    if found.lifecycle_stage == "deleted":
+        client.restore_experiment(found.experiment_id)
+    return found.experiment_id
+
+
+def sqlite_file(uri: str) -> Path | None:
+    """The database file of an SQLite URI, else None."""
+    return Path(uri.removeprefix("sqlite:///")).resolve() if uri.startswith("sqlite:///") else None
+
+
+def _create_database(file: Path) -> None:
+    """Makes the tables in a file beside and renames it: a kill in the middle of MLflow's forty migrations would
+    otherwise leave a database that no later start can repair."""
+    from mlflow import MlflowClient
+
+    file.parent.mkdir(parents=True, exist_ok=True)
+    handle, name = tempfile.mkstemp(dir=file.parent, prefix=f".{file.name}.")
+    os.close(handle)
+    client = MlflowClient(tracking_uri=f"sqlite:///{name}", registry_uri=f"sqlite:///{name}")
+    try:
+        client.search_experiments(max_results=1)
+        client._tracking_client.store.engine.dispose()
+        if not file.exists():
+            os.replace(name, file)
+    finally:
+        Path(name).unlink(missing_ok=True)
