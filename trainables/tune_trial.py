@@ -1,0 +1,69 @@
+"""A trial as Ray Tune runs it: a sequence of reports that can be replayed.
+
+Each Tune step trains to the next checkpoint, reads the inline metric off it and writes
+the report beside the checkpoint. A trial that starts again (its worker died, the driver
+was killed, the node was taken) repeats the reports that lie on disk, trains nothing
+twice, and goes on from the last checkpoint: what it reports never depends on timing.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from ray import tune
+
+from corpora.errors import StockpotError
+from corpora.files import write_atomically
+from trainables.recipe import Recipe
+
+
+def checkpoint_steps(recipe: Recipe) -> list[int]:
+    """The optimiser steps after which a trial reports; the last one always does."""
+    return [*range(recipe.checkpoint_every, recipe.steps, recipe.checkpoint_every), recipe.steps]
+
+
+class TuneTrial(tune.Trainable):
+    """`config`: `ordinal`, `recipe` (all fields), and the folders `data`, `base`, `inline`, `folder`."""
+
+    def setup(self, config: dict[str, Any]) -> None:
+        self._begin(config)
+
+    def reset_config(self, new_config: dict[str, Any]) -> bool:
+        """Takes over a warm worker: nothing of the trial before is kept."""
+        self._begin(new_config)
+        return True
+
+    def _begin(self, config: dict[str, Any]) -> None:
+        self._config = config
+        self._recipe = Recipe(**config["recipe"])
+        self._folder = Path(config["folder"])
+        self._loop = None
+        self._steps = iter(checkpoint_steps(self._recipe))
+
+    def step(self) -> dict[str, Any]:
+        until = next(self._steps)
+        path = self._folder / "reports" / f"step-{until:06d}.json"
+        try:
+            if not path.exists():
+                write_atomically(path, json.dumps(self._train(until), sort_keys=True))
+        except StockpotError as error:
+            # Told, not raised: Tune would run the same recipe into the same wall again.
+            return {"until": until, "failed": str(error), "done": True}
+        return {"until": until, "report": str(path), "done": until == self._recipe.steps}
+
+    def _train(self, until: int) -> dict[str, Any]:
+        from trainables.inline import inline_metrics
+        from trainables.training import Trainer
+
+        if self._loop is None:
+            self._loop = Trainer.open(self._recipe, self._config["data"], self._config["base"], self._folder)
+        measures = self._loop.train(until)
+        checkpoint = self._loop.checkpoint()
+        return {
+            "step": until,
+            "checkpoint": checkpoint.name,
+            "metrics": inline_metrics(self._loop, self._config["inline"]),
+            "measures": measures,
+        }
