@@ -1,0 +1,151 @@
+"""What a corpus is refused for, and what it is warned of (DESIGN section 4)."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from corpora.documents import Corpus, Document, Query, Span, Target
+from corpora.errors import Problem
+
+LARGEST_FAMILY = 0.1
+"""Share of a corpus above which a family is warned of: it swallows a split."""
+_SHOWN = 40
+
+
+@dataclass(frozen=True)
+class Places:
+    """Lines of the records in their files; `unreadable`: some records could not be built, so ids may be missing."""
+
+    documents: Sequence[int]
+    queries: Sequence[int]
+    unreadable: bool = False
+
+    def document(self, corpus: Corpus, place: int) -> str:
+        return f"documents.jsonl:{self.documents[place]}" if self.documents else _name(corpus.documents[place])
+
+    def query(self, corpus: Corpus, place: int) -> str:
+        return f"queries.jsonl:{self.queries[place]}" if self.queries else _name(corpus.queries[place])
+
+
+NOWHERE = Places((), ())
+
+
+def problems(corpus: Corpus, places: Places = NOWHERE) -> list[Problem]:
+    """Everything that refuses the corpus. Without `places`, records are named by their ids."""
+    found = [*_repeated("document", corpus.documents, lambda place: places.document(corpus, place)),
+             *_repeated("query", corpus.queries, lambda place: places.query(corpus, place))]
+    texts = {}
+    for place, document in enumerate(corpus.documents):
+        texts.setdefault(document.id, document.text)
+        where = places.document(corpus, place)
+        if not document.text.strip():
+            found.append(Problem(where, "text is empty"))
+        found += [Problem(where, message) for message in _chunks(document)]
+    for place, query in enumerate(corpus.queries):
+        where = places.query(corpus, place)
+        if not query.text.strip():
+            found.append(Problem(where, "text is empty"))
+        if not query.targets:
+            found.append(Problem(where, "targets is missing or empty: a query names at least one document"))
+        for number, target in enumerate(query.targets):
+            found += [Problem(where, f"targets[{number}].{message}")
+                      for message in _target(target, texts, places.unreadable)]
+    return found
+
+
+def warnings(corpus: Corpus, families: Sequence[str | None] | None = None, places: Places = NOWHERE) -> list[Problem]:
+    """What deserves a look. `families`: one per document, else the documents' own."""
+    families = families or [document.family for document in corpus.documents]
+    return [*_identical_texts(corpus, places), *_large_families(families), *_answered_evidence(corpus, places)]
+
+
+def _name(record: Document | Query) -> str:
+    return f"{type(record).__name__.lower()} {record.id!r}"
+
+
+def _repeated(name: str, records: Sequence[Document | Query], where) -> Iterator[Problem]:
+    first: dict[str, int] = {}
+    for place, record in enumerate(records):
+        if record.id in first:
+            yield Problem(where(place), f"{name} id {record.id!r} stands already at {where(first[record.id])}: "
+                                        "ids are unique")
+        first.setdefault(record.id, place)
+
+
+def _chunks(document: Document) -> Iterator[str]:
+    for number, (start, end) in enumerate(document.chunks or ()):
+        if not 0 <= start <= end <= len(document.text):
+            yield f"chunks[{number}] {_outside(start, end, document.text)}"
+        elif start == end:
+            yield f"chunks[{number}] [{start}, {end}] is empty"
+
+
+def _target(target: Target, texts: dict[str, str], unreadable: bool) -> Iterator[str]:
+    text = texts.get(target.document)
+    if text is None:
+        hint = " (some documents could not be read)" if unreadable else ""
+        yield f"document {target.document!r} is not in documents.jsonl{hint}"
+        return
+    for number, span in enumerate(target.answers):
+        yield from _span(f"answers[{number}]", span, text)
+    for number, group in enumerate(target.evidence):
+        for choice, alternative in enumerate(group):
+            for part, span in enumerate(alternative):
+                yield from _span(f"evidence[{number}][{choice}][{part}]", span, text)
+    if target.quotes is None:
+        return
+    if len(target.quotes) != len(target.answers):
+        yield f"quotes holds {len(target.quotes)} for {len(target.answers)} answers: one for each"
+    for number, (quote, (start, end)) in enumerate(zip(target.quotes, target.answers, strict=False)):
+        if 0 <= start < end <= len(text) and text[start:end] != quote:
+            yield (f"quotes[{number}] is {_shown(quote)}, but answers[{number}] [{start}, {end}] "
+                   f"holds {_shown(text[start:end])}: offsets count code points from 0")
+
+
+def _span(name: str, span: Span, text: str) -> Iterator[str]:
+    start, end = span
+    if not 0 <= start <= end <= len(text):
+        yield f"{name} {_outside(start, end, text)}"
+    elif not text[start:end].strip():
+        yield f"{name} [{start}, {end}] is {'empty' if start == end else 'white space'}: it marks no text"
+
+
+def _outside(start: int, end: int, text: str) -> str:
+    if start > end:
+        return f"[{start}, {end}] runs backwards: [start, end], start before end"
+    return f"[{start}, {end}] lies outside the text, which has {len(text)} characters"
+
+
+def _shown(text: str) -> str:
+    return repr(text if len(text) <= _SHOWN else text[:_SHOWN] + "...")
+
+
+def _identical_texts(corpus: Corpus, places: Places) -> Iterator[Problem]:
+    first: dict[str, int] = {}
+    for place, document in enumerate(corpus.documents):
+        twin = first.setdefault(document.text, place)
+        if twin != place:
+            yield Problem(places.document(corpus, place), f"document {document.id!r} has the text of "
+                          f"{corpus.documents[twin].id!r}: as gold they are one, and share judgments")
+
+
+def _large_families(families: Sequence[str | None]) -> Iterator[Problem]:
+    for family, count in Counter(family for family in families if family is not None).items():
+        if count > LARGEST_FAMILY * len(families):
+            yield Problem(f"family {family!r}", f"holds {count} of {len(families)} documents, over "
+                          f"{LARGEST_FAMILY:.0%}: a family goes to one split whole")
+
+
+def _answered_evidence(corpus: Corpus, places: Places) -> Iterator[Problem]:
+    for place, query in enumerate(corpus.queries):
+        for number, target in enumerate(query.targets):
+            for group, alternatives in enumerate(target.evidence):
+                if all(_touches(alternative, target.answers) for alternative in alternatives):
+                    yield Problem(places.query(corpus, place), f"query {query.id!r}: every alternative of "
+                                  f"targets[{number}].evidence[{group}] touches an answer: it is no distant context")
+
+
+def _touches(spans: Sequence[Span], answers: Sequence[Span]) -> bool:
+    return any(start < last and first < end for start, end in spans for first, last in answers)

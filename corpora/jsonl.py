@@ -1,0 +1,112 @@
+"""JSON lines read strictly: every object with its line, every mistake with its line, all at once."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+from corpora.errors import Problem
+
+BOM = b"\xef\xbb\xbf"
+
+
+class Strict(ValueError):
+    """What the parser accepts by habit and a corpus must not hold."""
+
+
+def read_lines(path: Path, problems: list[Problem]) -> Iterator[tuple[int, dict]]:
+    """(line number from 1, object) of each line that holds one; blank lines are passed over.
+
+    Lines end with LF, CRLF or CR; a byte order mark is passed over; what cannot be read goes to `problems`.
+    """
+    if not path.is_file():
+        problems.append(Problem(path.name, f"no such file in {path.parent}"))
+        return
+    with open(path, "rb") as file:
+        message = unreadable(file.read(8))
+        if message:
+            problems.append(Problem(path.name, message))
+            return
+        file.seek(0)
+        # JSON has no raw CR inside a string, so a CR inside a line ends one too.
+        lines = (line for chunk in file for line in chunk.rstrip(b"\r\n").split(b"\r"))
+        for number, line in enumerate(lines, start=1):
+            line = line.removeprefix(BOM) if number == 1 else line
+            if not line.strip():
+                continue
+            try:
+                record = parse(line)
+            except ValueError as error:
+                problems.append(Problem(f"{path.name}:{number}", str(error)))
+                continue
+            if isinstance(record, dict):
+                yield number, record
+            else:
+                problems.append(Problem(f"{path.name}:{number}", f"holds {kind(record)}: each line is one JSON object"))
+
+
+def unreadable(head: bytes) -> str | None:
+    """Why a file that begins so is no UTF-8 text, or None."""
+    if head.startswith((b"\x1f\x8b", b"PK\x03\x04", b"BZh", b"\xfd7zXZ", b"\x28\xb5\x2f\xfd")):
+        return "is compressed: decompress it"
+    if head.startswith((b"\xff\xfe", b"\xfe\xff")):
+        return "is UTF-16: save it as UTF-8"
+    return None
+
+
+def parse(content: bytes):
+    """The JSON value; `ValueError` with a message for the user otherwise.
+
+    Refuses what JSON does not define or define once: NaN, infinities, repeated keys, lone surrogates.
+    """
+    try:
+        text = content.decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise ValueError(f"invalid UTF-8 at byte {error.start + 1} of the line: save the file as UTF-8") from None
+    try:
+        record = json.loads(text, object_pairs_hook=_unique, parse_constant=_refuse, parse_float=_finite)
+    except json.JSONDecodeError as error:
+        raise ValueError(f"broken JSON at column {error.colno}: {error.msg}") from None
+    except RecursionError:
+        raise ValueError("JSON is nested too deeply") from None
+    except Strict:
+        raise
+    except ValueError:
+        raise ValueError("holds a number of thousands of digits") from None
+    if "\\u" in text:
+        try:
+            json.dumps(record, ensure_ascii=False).encode()
+        except UnicodeEncodeError:
+            raise ValueError("a \\u escape is half of a surrogate pair, which no UTF-8 text holds") from None
+    return record
+
+
+def kind(value: object) -> str:
+    """What a JSON value is, in words; short values are shown."""
+    names = {dict: "an object", list: "a list", str: "a string", bool: "true or false", type(None): "null"}
+    name = names.get(type(value), "a number")
+    parts = value if isinstance(value, list) else [value]
+    if value is None or any(isinstance(part, dict | list) for part in parts[:3]) or len(parts) > 3:
+        return name
+    shown = json.dumps(value, ensure_ascii=True)
+    return f"{name} ({shown})" if len(shown) <= 60 else name
+
+
+def _unique(pairs: list[tuple[str, object]]) -> dict:
+    record = dict(pairs)
+    if len(record) < len(pairs):
+        keys = [key for key, _ in pairs]
+        raise Strict(f"key {next(key for key in keys if keys.count(key) > 1)!r} stands twice in one object")
+    return record
+
+
+def _refuse(constant: str):
+    raise Strict(f"holds {constant}, which is not JSON")
+
+
+def _finite(digits: str) -> float:
+    number = float(digits)
+    if number in (float("inf"), float("-inf")):
+        raise Strict(f"holds {digits[:20]}, which no float can hold")
+    return number
