@@ -1,0 +1,59 @@
+"""Transformers models without their noise: no bars, no reports, no random numbers drawn."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import nn
+
+
+@contextlib.contextmanager
+def quiet() -> Iterator[None]:
+    """Silences transformers' load reports and progress bars; errors still rise."""
+    from transformers.utils import logging
+
+    level, bars = logging.get_verbosity(), logging.is_progress_bar_enabled()
+    logging.set_verbosity_error()
+    logging.disable_progress_bar()
+    try:
+        yield
+    finally:
+        logging.set_verbosity(level)
+        if bars:
+            logging.enable_progress_bar()
+
+
+def encoder_from_config(folder: Path, attention: str, trust_remote_code: bool = False) -> nn.Module:
+    """The architecture of a folder's config.json, weights still to come; torch's random numbers are left alone."""
+    from transformers import AutoConfig, AutoModel
+
+    with quiet(), torch.random.fork_rng():
+        config = AutoConfig.from_pretrained(folder, local_files_only=True, trust_remote_code=trust_remote_code)
+        return _without_pooler(
+            AutoModel.from_config, config, attn_implementation=attention, trust_remote_code=trust_remote_code
+        )
+
+
+def pretrained_encoder(folder: Path, config: Any, trust_remote_code: bool = False) -> nn.Module:
+    """float32 weights from safetensors; those that `config` has no place for (layers beyond its own) stay out."""
+    from transformers import AutoModel
+
+    with quiet(), torch.random.fork_rng():
+        return _without_pooler(
+            AutoModel.from_pretrained, folder, config=config, dtype=torch.float32, use_safetensors=True,
+            local_files_only=True, trust_remote_code=trust_remote_code,
+        )
+
+
+def _without_pooler(build: Any, *args: Any, **how: Any) -> nn.Module:
+    """BERT and its kin carry a pooler that mean pooling never reads; others know no such option."""
+    try:
+        return build(*args, add_pooling_layer=False, **how).eval()
+    except TypeError as error:
+        if "add_pooling_layer" not in str(error):
+            raise
+        return build(*args, **how).eval()
