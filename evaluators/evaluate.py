@@ -1,0 +1,138 @@
+"""One encode per (encoder, corpus, chunking); every dimension, precision and metric is read off it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import numpy as np
+
+from corpora.errors import InputError, NonFinite, Problem
+from corpora.tokens import Tokenizer
+from evaluators import trec
+from evaluators.codes import PRECISIONS, stored
+from evaluators.encoder import Encoder, Scorer, encode_documents, encode_queries
+from evaluators.metrics import check_ks
+from evaluators.results import Collector, Results
+from evaluators.scores import CosineScores, MatrixScores, Scores
+from evaluators.suites import SUITES, Wanted, chunk_size, spans
+from evaluators.tasks import Task
+from evaluators.views import Cuts, Gold, View
+
+DEFAULT_SUITES = ("q2c", "q2d", "context", "chunk-size", "storage", "spans")
+RUN_DEPTH = 100
+"""How many results per query a TREC run file holds at least."""
+
+
+def evaluate(
+    encoder: Encoder | Scorer,
+    tasks: Sequence[Task],
+    suites: Sequence[str] = DEFAULT_SUITES,
+    *,
+    dimensions: Sequence[int] | None = None,
+    precisions: Sequence[str] = PRECISIONS,
+    ks: Sequence[int] = (1, 5, 10),
+    chunking: str | None = None,
+    chunk_sizes: Sequence[int] = (64, 128, 256, 512),
+    budgets: Sequence[int] = (2000,),
+    tokenizer: Tokenizer | None = None,
+    runs: Path | None = None,
+) -> Results:
+    """Evaluates an encoder, or a scorer without vectors, on every task in every suite.
+
+    dimensions: cuts of the vectors, all of them by default. chunking: the one of q2c, q2d, context, storage and spans
+    instead of `sentence`; `given` also in chunk-size (vectors that exist already). tokenizer: cuts `tokens:N` for
+    those without one of their own. runs: a folder for TREC runs and qrels. A metric that no query counts for is
+    absent, not 0.
+    """
+    dimensions = _dimensions(encoder, dimensions)
+    _check(encoder, tasks, suites, dimensions, precisions, ks)
+    wanted = Wanted(chunking, tuple(chunk_sizes), encoder.contextual)
+    cuts = Cuts(tuple(sorted(set(ks))), tuple(sorted(set(budgets))))
+    collector = Collector(encoder.name, tasks)
+    for task in tasks:
+        plan: dict[str, list[str]] = {}
+        for suite in suites:
+            for each in SUITES[suite].chunkings(wanted):
+                plan.setdefault(each, []).append(suite)
+        for each, read in plan.items():
+            _evaluate(encoder, task, each, read, dimensions, precisions, cuts, encoder.tokenizer or tokenizer,
+                      collector, runs)
+        if "chunk-size" in suites:
+            _curves(collector, task, wanted.sizes)
+    return collector.results()
+
+
+def _evaluate(
+    encoder: Encoder | Scorer, task: Task, chunking: str, suites: list[str], dimensions: Sequence[int],
+    precisions: Sequence[str], cuts: Cuts, tokenizer: Tokenizer | None, collector: Collector, runs: Path | None,
+) -> None:
+    """One encode, and everything that the suites read off it."""
+    index, gold = task.index(chunking, tokenizer), task.gold(chunking, tokenizer, cuts)
+    depth = spans.depth(gold.costs, cuts.budgets) if "spans" in suites else 1
+    if runs is not None:
+        depth = max(depth, RUN_DEPTH)
+        trec.write_gold(runs, task.name, chunking, index, gold.judgments)
+    for dimension, precision, scores in _scores(encoder, task, gold, dimensions, precisions):
+        view = View(scores, index, gold, depth)
+        for suite in suites:
+            collector.add(suite, task, chunking, dimension, precision, SUITES[suite].values(view))
+        collector.count(suites, task, chunking, dimension, precision, view)
+        if runs is not None:
+            trec.write_view(runs, task.name, chunking, dimension, precision, encoder.name, index, view)
+
+
+def _scores(
+    encoder: Encoder | Scorer, task: Task, gold: Gold, dimensions: Sequence[int], precisions: Sequence[str],
+) -> Iterator[tuple[int, str, Scores]]:
+    """(dimension, precision, scores) of everything that one encode gives; a scorer has one, of dimension 0."""
+    table = gold.judgments.table
+    if isinstance(encoder, Scorer):
+        matrix = encoder.scores([query.text for query in task.corpus.queries], task.corpus, table)
+        if not np.isfinite(matrix).all():
+            raise NonFinite(f"{encoder.name} on {task.corpus.name}: not all scores are finite")
+        yield 0, "float32", MatrixScores(matrix)
+        return
+    queries = encode_queries(encoder, task.corpus)
+    chunks = encode_documents(encoder, task.corpus, table).vectors
+    for precision in precisions:
+        both = [stored(z, precision, encoder.quantiser) for z in (queries, chunks)]
+        for dimension in dimensions:
+            yield dimension, precision, CosineScores(*(codes[:, :dimension] for codes in both))
+
+
+def _curves(collector: Collector, task: Task, sizes: tuple[str, ...]) -> None:
+    """The chunk-size suite's drop and slope, once all sizes are there."""
+    label = f"{sizes[0]}..{sizes[-1]}"
+    for (dimension, precision), found in collector.by_chunking("chunk-size", task, chunk_size.METRIC).items():
+        collector.add("chunk-size", task, label, dimension, precision, chunk_size.curve(found))
+
+
+def _dimensions(encoder: Encoder | Scorer, dimensions: Sequence[int] | None) -> tuple[int, ...]:
+    if isinstance(encoder, Scorer):
+        return (0,)
+    return tuple(dict.fromkeys(dimensions)) if dimensions else (encoder.dimension,)
+
+
+def _check(
+    encoder: Encoder | Scorer, tasks: Sequence[Task], suites: Sequence[str], dimensions: Sequence[int],
+    precisions: Sequence[str], ks: Sequence[int],
+) -> None:
+    """Everything that is wrong with the request, at once, before anything is encoded."""
+    check_ks(ks)
+    problems = [Problem(f"suite {suite!r}", f"allowed are {', '.join(SUITES)}")
+                for suite in suites if suite not in SUITES]
+    problems += [Problem(f"precision {each!r}", f"allowed are {', '.join(PRECISIONS)}")
+                 for each in precisions if each not in PRECISIONS]
+    if not isinstance(encoder, Scorer):
+        problems += [Problem(f"dimension {each}", f"{encoder.name} has {encoder.dimension}: ask for 1 to that many")
+                     for each in dimensions if not 1 <= each <= encoder.dimension]
+    names = [task.name for task in tasks]
+    problems += [Problem(f"task {name!r}", "is named twice: give each task its own name")
+                 for name in sorted({name for name in names if names.count(name) > 1})]
+    problems += [Problem(f"task {task.name!r}", "has no queries: there is nothing to measure")
+                 for task in tasks if not task.corpus.queries]
+    problems += [Problem(f"task {task.name!r}", "conteb needs the publishers' chunks in every document (`chunks`)")
+                 for task in tasks if "conteb" in suites and any(each.chunks is None for each in task.corpus.documents)]
+    if problems:
+        raise InputError(problems)

@@ -1,0 +1,183 @@
+"""The order that every metric shares: score descending, then id bytes descending (DESIGN section 6).
+
+A rank is one integer: the float32 score's order-preserving bits above the place of the id among all ids. A fast block
+product selects candidates with its error margin; they, and everything tied at the cut, get their exact scores.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from corpora.chunks import ChunkTable, trec_id
+from evaluators.scores import Scores
+
+BLOCK = 1 << 23
+"""Scores `[queries, chunks]` held at once: 32 MiB of float32, and twice that of float64 for codes."""
+GROUP = 32
+"""Chunks whose maximum is looked at before they are."""
+
+
+@dataclass(frozen=True)
+class Ranking:
+    """The best `depth` per query, best first.
+
+    position: int64 [queries, depth], -1 where there are fewer; score: float32 [queries, depth], NaN there;
+    tied: bool [queries], whether the last one kept ties with the first one left out.
+    """
+
+    position: np.ndarray
+    score: np.ndarray
+    tied: np.ndarray
+
+
+class Index:
+    """What is searched: the chunks of a split's documents, with the order of their ids."""
+
+    def __init__(self, table: ChunkTable):
+        self.table = table
+        self.documents = np.flatnonzero(np.diff(table.indptr))
+        """Positions of the documents that have chunks."""
+
+    @cached_property
+    def chunk_ids(self) -> list[str]:
+        return self.table.ids()
+
+    @cached_property
+    def document_ids(self) -> list[str]:
+        return [trec_id(identifier) for identifier in self.table.document_ids]
+
+    @cached_property
+    def chunk_place(self) -> np.ndarray:
+        return places(self.chunk_ids)
+
+    @cached_property
+    def document_place(self) -> np.ndarray:
+        return places(self.document_ids)
+
+
+def places(ids: Sequence[str]) -> np.ndarray:
+    """Place of each id among all in ascending order of bytes: int64 `[ids]`."""
+    names = [identifier.encode() for identifier in ids]
+    found = np.empty(len(names), np.int64)
+    found[sorted(range(len(names)), key=names.__getitem__)] = np.arange(len(names))
+    return found
+
+
+def packed(score: np.ndarray, place: np.ndarray) -> np.ndarray:
+    """Score (float32) and place as one uint64: the larger comes first in the order."""
+    bits = (np.asarray(score, np.float32) + np.float32(0)).view(np.uint32)
+    bits = np.where(bits >> 31, ~bits, bits | np.uint32(1 << 31))
+    return bits.astype(np.uint64) << np.uint64(32) | place.astype(np.uint64)
+
+
+def rank(scores: Scores, index: Index, depth: int, document_depth: int) -> tuple[Ranking, Ranking]:
+    """The best chunks and the best documents (by their best chunk) of every query, from one pass over the blocks."""
+    table, queries = index.table, scores.shape[0]
+    slack = 2 * scores.margin + 2.0**-22 if scores.margin else 0.0
+    chunks = _Candidates(queries, depth, slack)
+    documents = _Candidates(queries, document_depth, slack)
+    width = max(64, BLOCK // max(1, queries))
+    size = max(1, min(GROUP, min(width, len(table)) // (8 * depth)))
+    for start in range(0, len(table), width):
+        stop = min(start + width, len(table))
+        block = scores.block(start, stop)
+        groups = np.append(np.arange(0, stop - start, size), stop - start)
+        chunks.add(block, start, groups, slice(None), whole_groups=False)
+        first, last = table.document[start], table.document[stop - 1]
+        pieces = np.unique(np.clip(table.indptr[first:last + 2], start, stop)) - start
+        complete = slice(int(table.indptr[first] < start), len(pieces) - 1 - int(table.indptr[last + 1] > stop))
+        documents.add(block, start, pieces, complete, whole_groups=True)
+    return (_ranked(*chunks.exact(scores), index.chunk_place, queries, depth),
+            _ranked(*_best_chunk(*documents.exact(scores), table), index.document_place, queries, document_depth))
+
+
+def inside(scores: Scores, index: Index, query: int, document: int) -> tuple[np.ndarray, np.ndarray]:
+    """All chunks of one document in the query's order: positions int64 `[chunks]` and exact scores float32."""
+    rows = index.table.of(document)
+    position = np.arange(rows.start, rows.stop)
+    score = scores.exact(np.full(len(position), query), position)
+    order = np.argsort(packed(score, index.chunk_place[position]))[::-1]
+    return position[order], score[order]
+
+
+class _Candidates:
+    """All (query, chunk) pairs that may still be among the best, and the running bound that a pair must reach."""
+
+    def __init__(self, queries: int, depth: int, slack: float):
+        self.depth, self.slack = depth, np.float32(slack)
+        self.best = np.empty((queries, 0), np.float32)
+        """Values of distinct groups: the depth-th largest is a lower bound of the depth-th best."""
+        self.found: list[tuple[np.ndarray, np.ndarray, np.ndarray]] = []
+
+    @property
+    def bound(self) -> np.ndarray:
+        full = self.best.shape[1] == self.depth
+        return self.best.min(axis=1) - self.slack if full else np.full(len(self.best), -np.inf, np.float32)
+
+    def add(self, block: np.ndarray, start: int, edges: np.ndarray, counted: slice, whole_groups: bool) -> None:
+        """Takes from `block` `[queries, chunks]` what reaches the bound, group by group (`edges` `[groups + 1]`).
+
+        `counted`: the groups that no other block shares, which alone may raise the bound. With `whole_groups` a
+        group counts by its maximum, and only what may be that maximum is taken.
+        """
+        maxima = np.maximum.reduceat(block, edges[:-1], axis=1)
+        self.best = np.concatenate([self.best, maxima[:, counted]], axis=1)
+        if self.best.shape[1] > self.depth:
+            self.best = np.partition(self.best, -self.depth, axis=1)[:, -self.depth:]
+        bound = self.bound
+        query, group = np.nonzero(maxima >= bound[:, None])
+        need = maxima[query, group] - self.slack if whole_groups else bound[query]
+        sizes = np.diff(edges)[group]
+        pair = np.repeat(np.arange(len(query)), sizes)
+        column = np.arange(len(pair)) - np.repeat(np.cumsum(sizes) - sizes - edges[group], sizes)
+        value = block[query[pair], column]
+        keep = value >= need[pair]
+        self.found.append((query[pair[keep]], column[keep] + start, value[keep]))
+
+    def exact(self, scores: Scores) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Query, chunk and exact score of every pair that reaches the final bound."""
+        if not self.found:
+            return np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0, np.float32)
+        query, chunk, value = (np.concatenate(part) for part in zip(*self.found, strict=True))
+        keep = value >= self.bound[query]
+        query, chunk, value = query[keep], chunk[keep], value[keep]
+        return query, chunk, scores.exact(query, chunk) if scores.margin else value
+
+
+def _best_chunk(
+    query: np.ndarray, chunk: np.ndarray, score: np.ndarray, table: ChunkTable,
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Query, document and the document's score: its best chunk's."""
+    key = query * len(table.document_ids) + table.document[chunk]
+    pairs, place = np.unique(key, return_inverse=True)
+    best = np.full(len(pairs), -np.inf, np.float32)
+    np.maximum.at(best, place, score)
+    return *np.divmod(pairs, max(1, len(table.document_ids))), best
+
+
+def _ranked(
+    query: np.ndarray, position: np.ndarray, score: np.ndarray, place: np.ndarray, queries: int, depth: int,
+) -> Ranking:
+    """Sorts the pairs of each query and cuts them at `depth`."""
+    order = np.argsort(query, kind="stable")
+    query, position, score = query[order], position[order], score[order]
+    counts = np.bincount(query, minlength=queries)
+    column = np.arange(len(query)) - np.repeat(np.cumsum(counts) - counts, counts)
+    key = np.zeros((queries, max(depth, counts.max(initial=0)) + 1), np.uint64)
+    key[query, column] = packed(score, place[position])
+    key = np.sort(key, axis=1)[:, ::-1]
+    by_place = np.zeros(max(1, len(place)), np.int64)
+    by_place[place] = np.arange(len(place))
+    top, bits = key[:, :depth], (key >> np.uint64(32)).astype(np.uint32)
+    taken = bits[:, :depth]
+    value = np.where(taken >> 31, taken & np.uint32((1 << 31) - 1), ~taken).view(np.float32)
+    filled = taken > 0
+    return Ranking(
+        position=np.where(filled, by_place[(top & np.uint64(0xFFFFFFFF)).astype(np.int64)], -1),
+        score=np.where(filled, value, np.float32(np.nan)),
+        tied=(bits[:, depth - 1] == bits[:, depth]) & (bits[:, depth] > 0),
+    )

@@ -1,0 +1,99 @@
+"""Vectors that exist already, from a file: `{"queries": {id: vector}, "chunks": {document id: [vector, ...]}}`.
+
+JSON numbers stay float64: they are scored as they are written, not as float32 would round them.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+
+from corpora.chunks import ChunkTable
+from corpora.documents import Corpus
+from corpora.errors import InputError, Problem
+from evaluators.encoder import Encoded
+
+MOST_PROBLEMS = 50
+"""Problems that are listed one by one; the rest is counted."""
+
+
+class FileVectors:
+    """An `Encoder` whose vectors come from a file; only the chunking `given` can be evaluated."""
+
+    quantiser = "none"
+    contextual = True
+    tokenizer = None
+
+    def __init__(self, name: str, corpus: Corpus, queries: np.ndarray, chunks: Sequence[np.ndarray]):
+        """queries `[queries, dimension]` and, per document, its chunks `[chunks, dimension]`, in the corpus's order."""
+        self.name, self.corpus = name, corpus
+        self._queries, self._chunks = queries, chunks
+        self.dimension = queries.shape[1]
+
+    @classmethod
+    def read(cls, path: Path, corpus: Corpus) -> FileVectors:
+        """Every query and every `given` chunk of the corpus must have a vector; others in the file are passed over."""
+        content = _content(Path(path))
+        problems: list[Problem] = []
+        widths: dict[int, str] = {}
+        queries = [_rows(path, f"query {query.id!r}", [content["queries"].get(query.id)], 1, widths, problems)
+                   for query in corpus.queries]
+        chunks = [_rows(path, f"document {document.id!r}", content["chunks"].get(document.id),
+                        len(document.chunks or ()), widths, problems) for document in corpus.documents]
+        if len(widths) > 1:
+            problems.append(Problem(str(path), "vectors differ in length: " + ", ".join(
+                f"{width} ({where})" for width, where in widths.items())))
+        if problems:
+            more = len(problems) - MOST_PROBLEMS
+            raise InputError(problems[:MOST_PROBLEMS] + [Problem(str(path), f"and {more} more")] * (more > 0))
+        return cls(Path(path).stem, corpus, np.concatenate(queries), chunks)
+
+    def queries(self, texts: Sequence[str]) -> np.ndarray:
+        if list(texts) != [query.text for query in self.corpus.queries]:
+            raise ValueError(f"{self.name} holds the vectors of the queries of {self.corpus.name} only")
+        return self._queries
+
+    def documents(self, corpus: Corpus, table: ChunkTable) -> Encoded:
+        if corpus is not self.corpus or table.chunking != "given":
+            raise InputError(Problem(self.name, f"holds vectors of the given chunks of {self.corpus.name}; asked for "
+                                                f"`{table.chunking}` of {corpus.name}"))
+        filled = [rows for rows in self._chunks if len(rows)]
+        vectors = np.concatenate(filled) if filled else np.empty((0, self.dimension))
+        return Encoded(vectors, tokens_in=0, tokens_used=0, chunks_in=len(table), vectors_out=len(vectors))
+
+
+def _content(path: Path) -> dict:
+    try:
+        content = json.loads(path.read_bytes())
+    except OSError as error:
+        raise InputError(Problem(str(path), f"cannot be read: {error.strerror}")) from None
+    except ValueError as error:
+        raise InputError(Problem(str(path), f"is not JSON: {error}")) from None
+    if not isinstance(content, dict) or not all(isinstance(content.get(key), dict) for key in ("queries", "chunks")):
+        raise InputError(Problem(str(path), 'expected {"queries": {id: vector}, "chunks": {document: [vector, ...]}}'))
+    return content
+
+
+def _rows(
+    path: Path, where: str, found: object, count: int, widths: dict[int, str], problems: list[Problem],
+) -> np.ndarray:
+    """Vectors float64 `[count, dimension]`; what is wrong with them goes to `problems`."""
+    if found is None or found == [None]:
+        if count:
+            problems.append(Problem(f"{path}: {where}", "has no vector in the file"))
+        return np.empty((0, 0))
+    try:
+        rows = np.array(found, np.float64).reshape(len(found), -1)
+    except (TypeError, ValueError):
+        problems.append(Problem(f"{path}: {where}", "expected lists of numbers, all of one length"))
+        return np.empty((0, 0))
+    if len(rows) != count:
+        problems.append(Problem(f"{path}: {where}", f"has {len(rows)} vectors for {count} chunks"))
+    if not np.isfinite(rows).all():
+        problems.append(Problem(f"{path}: {where}", "holds numbers that are not finite"))
+    if len(rows):
+        widths.setdefault(rows.shape[1], where)
+    return rows
