@@ -9,6 +9,7 @@ twice, and goes on from the last checkpoint: what it reports never depends on ti
 from __future__ import annotations
 
 import json
+import time
 from pathlib import Path
 from typing import Any
 
@@ -59,11 +60,17 @@ class TuneTrial(tune.Trainable):
 
         if self._loop is None:
             self._loop = Trainer.open(self._recipe, self._config["data"], self._config["base"], self._folder)
+        clock = [time.monotonic()]
         measures = self._loop.train(until)
+        clock.append(time.monotonic())
         checkpoint = self._loop.checkpoint()
+        clock.append(time.monotonic())
+        metrics = inline_metrics(self._loop.encoder(), Path(self._config["inline"]))
+        clock.append(time.monotonic())
+        parts = ("train", "checkpoint", "inline")
         return {
             "step": until,
             "checkpoint": checkpoint.name,
-            "metrics": inline_metrics(self._loop, self._config["inline"]),
-            "measures": measures,
+            "metrics": {**metrics, **measures},
+            "seconds": {part: after - before for part, before, after in zip(parts, clock, clock[1:], strict=False)},
         }

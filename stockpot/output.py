@@ -1,0 +1,46 @@
+"""Where words go: the result on stdout, progress and logs on stderr."""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+import sys
+import warnings
+from collections.abc import Sequence
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+
+progress = Console(stderr=True, highlight=False)
+"""Progress and logs."""
+
+
+def print_json(value: Any) -> None:
+    """One object on stdout, the contract for scripts; NaN is refused, for it is no JSON."""
+    sys.stdout.write(json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False) + "\n")
+
+
+def print_table(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]], emphasised: Sequence[int] = ()) -> None:
+    """A table on stdout as wide as its content: a pipe or a file gets every column whole."""
+    table = Table(title=title, title_justify="left", title_style="bold", header_style="bold")
+    for number, column in enumerate(columns):
+        table.add_column(column, justify="left" if number < 2 else "right", no_wrap=True)
+    for number, row in enumerate(rows):
+        table.add_row(*row, style="bold" if number in emphasised else None)
+    console = Console(highlight=False)
+    if not console.is_terminal:
+        console.width = max(console.width, 2 + console.measure(table).maximum)
+    console.print(table)
+
+
+def quiet() -> None:
+    """Keeps libraries from filling the screen; errors still come through. Called before they are imported."""
+    warnings.filterwarnings("ignore")
+    os.environ.setdefault("PYTHONWARNINGS", "ignore")
+    os.environ.setdefault("TRANSFORMERS_VERBOSITY", "error")
+    os.environ.setdefault("HF_HUB_DISABLE_PROGRESS_BARS", "1")
+    os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
+    for name in ("ray", "mlflow", "alembic", "optuna", "transformers", "bm25s", "matplotlib"):
+        logging.getLogger(name).setLevel(logging.ERROR)

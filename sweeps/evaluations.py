@@ -1,0 +1,93 @@
+"""Full evaluations: one job an encoder and a split, each a task of its own, idempotent.
+
+A job knows where its result lies; a result that is there is not worked out again. The
+same job runs as a Ray task during a sweep and plainly afterwards (soup, backfill).
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from corpora import native
+from corpora.files import write_atomically
+from sweeps.config import Evaluation
+
+CHECKPOINT, ISOLATED, BM25 = "checkpoint", "isolated", "bm25"
+
+
+@dataclass(frozen=True)
+class Job:
+    """`kind` and `model`: a checkpoint's folder; the six-layer MiniLM over isolated sentences; BM25.
+
+    `tokenizer` is the student's folder: it counts `tokens:N` for every encoder alike.
+    `result` is the parquet of per-query values; the figures lie beside it as JSON.
+    """
+
+    kind: str
+    model: str
+    tokenizer: str
+    corpora: tuple[str, ...]
+    result: str
+    evaluation: Evaluation
+    suites: tuple[str, ...]
+    threads: int = 1
+
+
+@dataclass(frozen=True)
+class Outcome:
+    figures: dict[str, float]
+    per_query: Path
+    seconds: float
+
+
+def run_job(job: Job) -> Outcome:
+    """The figures of `job`, from disk where they are there already."""
+    per_query = Path(job.result)
+    summary = per_query.with_suffix(".json")
+    if not summary.exists():
+        begun = time.monotonic()
+        results = _evaluate(job)
+        results.to_parquet(per_query)
+        content = {"figures": results.figures(), "seconds": time.monotonic() - begun}
+        write_atomically(summary, json.dumps(content, sort_keys=True))
+    content = json.loads(summary.read_text())
+    return Outcome(content["figures"], per_query, content["seconds"])
+
+
+def _evaluate(job: Job) -> Any:
+    import torch
+
+    from corpora.tokens import Tokenizer
+    from evaluators.evaluate import Task, evaluate
+
+    torch.set_num_threads(job.threads)
+    tasks = [Task(corpus.name, corpus) for corpus in map(native.read, map(Path, job.corpora))]
+    axes, encoder = job.evaluation, encoder_of(job.kind, job.model, job.tokenizer)
+    return evaluate(
+        encoder,
+        tasks,
+        suites=job.suites,
+        dimensions=(getattr(encoder, "dimension", 0), *axes.dimensions),
+        precisions=axes.precisions,
+        ks=axes.k,
+        chunk_sizes=axes.chunk_sizes,
+        tokenizer=Tokenizer.from_folder(Path(job.tokenizer)),
+    )
+
+
+def encoder_of(kind: str, model: str, tokenizer: str) -> Any:
+    if kind == BM25:
+        from evaluators.bm25 import BM25 as Scorer
+
+        return Scorer()
+    if kind == ISOLATED:
+        from trainables.baselines import IsolatedEncoder
+
+        return IsolatedEncoder.load(Path(model))
+    from trainables.student import StudentEncoder
+
+    return StudentEncoder.load(Path(model))

@@ -1,0 +1,105 @@
+"""Everything that all trials share, made once before the first of them starts (DESIGN section 1).
+
+Splits, base+, tokens and chunks, teacher scores, the inline sample: content-addressed
+under `store/`, so that a resumed or a second sweep finds them.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from corpora import native
+from corpora.documents import Corpus
+from corpora.files import build_folder
+from corpora.prepared import prepare
+from corpora.splits import cut
+from corpora.tokens import Tokenizer
+from sweeps.config import CutCorpora, GeneratedCorpora, SplitCorpora, SweepConfig
+from sweeps.space import leaves
+from trainables.base import build_base
+from trainables.data import TrainingData
+from trainables.inline import inline_sample
+from trainables.teachers import score
+
+Say = Callable[[str], None]
+
+
+@dataclass(frozen=True)
+class Preparation:
+    """Folders that trials and evaluations open. `splits`: native corpora by split, one or more each."""
+
+    base: Path
+    data: Path
+    inline: Path
+    splits: dict[str, tuple[Path, ...]]
+    hashes: dict[str, str]
+
+
+def prepare_sweep(config: SweepConfig, folder: Path, say: Say) -> Preparation:
+    folder = Path(folder)
+    store = folder / "store"
+    splits = split_corpora(config, folder, say)
+    corpora = {split: [native.read(place) for place in places] for split, places in splits.items()}
+    say(f"building base+ from {config.student.encoder}")
+    base = build_base(config.student, store)
+    tokenizer = Tokenizer.from_folder(base)
+    train = corpora["train"][0]
+    say(f"tokenising {len(train.documents)} training documents")
+    prepared = prepare(train, tokenizer, chunkings_in_play(config), store / "prepared")
+    say(f"scoring with the teacher `{config.teacher.kind}`")
+    scores = score(config.teacher, train, store)
+    data = TrainingData.build(train, prepared.folder, tokenizer, scores, store)
+    sample = inline_sample(corpora["dev"][0], config.evaluation.inline_queries, config.search.seed)
+    inline = build_folder(store / "inline" / sample.sha256[:12], lambda beside: native.write(sample, beside))
+    hashes = {split: _hash_of(parts) for split, parts in corpora.items()}
+    return Preparation(base, data, inline, splits, hashes)
+
+
+def chunkings_in_play(config: SweepConfig) -> list[str]:
+    """Every chunking that some trial's mix may draw."""
+    entry = config.space.entries.get("chunking_mix", {"sentence": 1.0})
+    mixes = [mix for leaf in leaves(entry) for mix in getattr(leaf, "values", (leaf,))]
+    return sorted({chunking for mix in mixes for chunking in mix})
+
+
+def split_corpora(config: SweepConfig, folder: Path, say: Say) -> dict[str, tuple[Path, ...]]:
+    """Where each split lies; what is cut or generated is written once and frozen by its content."""
+    corpora = config.corpora
+    if isinstance(corpora, SplitCorpora):
+        named = {split: getattr(corpora, split) for split in ("train", "dev", "confirm", "test")}
+        return {split: tuple(map(Path, places)) for split, places in named.items() if places}
+    written = folder / "corpora"
+    if not written.exists():
+        parts = _cut(corpora, say) if isinstance(corpora, CutCorpora) else _generate(corpora, say)
+
+        def write(beside: Path) -> None:
+            for split, part in parts.items():
+                native.write(part, beside / split)
+            (beside / "splits.json").write_text(json.dumps(_splits(parts), indent=1))
+
+        build_folder(written, write)
+    return {place.name: (place,) for place in sorted(written.iterdir()) if place.is_dir()}
+
+
+def _cut(corpora: CutCorpora, say: Say) -> dict[str, Corpus]:
+    say(f"cutting {corpora.folder} by family")
+    return cut(native.read(Path(corpora.folder)), corpora.shares, corpora.seed, corpora.threshold)
+
+
+def _generate(corpora: GeneratedCorpora, say: Say) -> dict[str, Corpus]:
+    from corpora.generator import demo_splits
+
+    say(f"generating the built-in corpus, size {corpora.generate}, seed {corpora.seed}")
+    return demo_splits(corpora.seed, corpora.generate)
+
+
+def _splits(parts: dict[str, Corpus]) -> dict:
+    return {split: {"sha256": part.sha256, "documents": [d.id for d in part.documents]} for split, part in parts.items()}
+
+
+def _hash_of(parts: list[Corpus]) -> str:
+    return hashlib.sha256("".join(part.sha256 for part in parts).encode()).hexdigest()

@@ -1,0 +1,297 @@
+"""A sweep from its first event to its last: prepare, train under Ray Tune, evaluate, log.
+
+The driver is the ledger's single writer, under a lease. A killed driver loses nothing: the
+next one folds the ledger, hands the unfinished trials out again (they replay the reports
+that lie on disk) and evaluates what has no scores yet.
+"""
+
+from __future__ import annotations
+
+import _thread
+import contextlib
+import json
+import os
+import signal
+import tempfile
+import threading
+import time
+import uuid
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+from corpora.errors import InputError, Problem, StockpotError
+from corpora.files import sha256_of, write_atomically
+from sweeps.code_hash import code_hash
+from sweeps.conductor import Conductor
+from sweeps.config import SweepConfig
+from sweeps.evaluations import BM25, CHECKPOINT, ISOLATED, Job, Outcome
+from sweeps.lease import BEAT, Lease, LeaseLost
+from sweeps.ledger import Ledger
+from sweeps.ledger_state import LedgerState, Trial
+from sweeps.preparation import Preparation, Say, prepare_sweep
+from sweeps.space import leaves
+from trainables.base import encoder_folder
+
+UNTRAINED = "untrained student"
+BASELINES = {UNTRAINED: CHECKPOINT, "isolated sentences": ISOLATED, "BM25": BM25}
+"""Rows to beat: base+ as it is, its pretrained encoder with all layers over sentences alone, and words."""
+
+WORKER_ENVIRONMENT = {
+    # Without these glibc returns every large activation to the system and faults its pages in again:
+    # a third of a CPU training step (docs/log.md).
+    "MALLOC_MMAP_THRESHOLD_": "4000000000",
+    "MALLOC_TRIM_THRESHOLD_": "8000000000",
+    "TOKENIZERS_PARALLELISM": "false",
+    "TRANSFORMERS_VERBOSITY": "error",
+    "HF_HUB_DISABLE_PROGRESS_BARS": "1",
+    "PYTHONWARNINGS": "ignore",
+}
+RAY_ENVIRONMENT = {
+    "RAY_AUTH_MODE": "token",
+    "RAY_USAGE_STATS_ENABLED": "0",
+    "RAY_TRAIN_V2_ENABLED": "1",
+    "RAY_AIR_NEW_OUTPUT": "0",
+    "TUNE_DISABLE_AUTO_CALLBACK_LOGGERS": "1",
+    "TUNE_DISABLE_SIGINT_HANDLER": "1",
+    "TUNE_RESULT_BUFFER_LENGTH": "1",
+    "TUNE_DISABLE_STRICT_METRIC_CHECKING": "1",
+    "TUNE_GLOBAL_CHECKPOINT_S": "1000000000",
+}
+
+
+class Sweep:
+    """One driver's run of the sweep in `folder`, which holds everything the sweep makes."""
+
+    def __init__(self, config: SweepConfig, folder: Path, say: Say, clock: Callable[[], float] = time.time):
+        self.config, self.folder, self.say, self.clock = config, Path(folder).absolute(), say, clock
+        self.failures: dict[Any, str] = {}
+        """Evaluations that failed, by what they were of."""
+
+    def run(self, resume: bool = False, allow_changed_code: bool = False) -> LedgerState:
+        """Trains and evaluates everything; returns the ledger's state."""
+        self._check_folder(resume)
+        with _leased(self.folder, self.clock), _interruptible():
+            preparation = prepare_sweep(self.config, self.folder, self.say)
+            self.ledger = self._open_ledger(preparation, resume, allow_changed_code)
+            try:
+                with _projected(self.folder, self.config, self.say):
+                    self._train_and_evaluate(preparation)
+                    self._append("closed", {"status": "finished"})
+            except BaseException as error:
+                status = "interrupted" if isinstance(error, KeyboardInterrupt) else "failed"
+                self._append("closed", {"status": status, "reason": str(error)[:500]})
+                raise
+        return self.ledger.state()
+
+    def _check_folder(self, resume: bool) -> None:
+        exists = (self.folder / "ledger").exists()
+        if exists and not resume:
+            raise InputError(Problem(str(self.folder), "holds a sweep already: go on with it by --resume, or give another --out"))
+        try:
+            self.folder.mkdir(parents=True, exist_ok=True)
+            write_atomically(self.folder / ".writable", b"")
+            (self.folder / ".writable").unlink()
+        except OSError as error:
+            raise InputError(Problem(str(self.folder), f"cannot be written to ({error.strerror}): give another --out")) from None
+
+    def _open_ledger(self, preparation: Preparation, resume: bool, allow_changed_code: bool) -> Ledger:
+        attributes = {"config": self.config.sha256, "code": code_hash(), "data": preparation.hashes}
+        if not (resume and (self.folder / "ledger").exists()):
+            content = self.config.model_dump(mode="json", by_alias=True)
+            write_atomically(self.folder / "sweep.json", json.dumps(content, indent=1, ensure_ascii=False))
+            sweep = {"sweep_id": uuid.uuid4().hex[:12], "name": self.config.name, "config": content, "attributes": attributes}
+            return Ledger.create(self.folder, sweep, self.clock())
+        ledger = Ledger.open(self.folder, write=True)
+        _same(ledger.state().sweep["attributes"], attributes, allow_changed_code)
+        ledger.append("resumed", {"attributes": attributes}, self.clock())
+        return ledger
+
+    def _append(self, kind: str, payload: dict[str, Any]) -> None:
+        self.ledger.append(kind, payload, self.clock())
+
+    def _train_and_evaluate(self, preparation: Preparation) -> None:
+        with _ray(self.config):
+            from sweeps.evaluation_pool import EvaluationPool
+
+            pool = EvaluationPool(self._scored, self.config.resources.cpus, self.config.resources.gpus)
+            for ordinal, trial in self.ledger.state().trials.items():
+                for step, checkpoint in trial.checkpoints.items():
+                    if "dev" not in checkpoint.scores:
+                        pool.submit((ordinal, step), self._checkpoint_job(ordinal, step, preparation))
+            conductor = Conductor(self.config, self.ledger, self.clock)
+            self._tune(conductor, preparation, pool)
+            for name, kind in BASELINES.items():
+                if (name, "dev") not in self.ledger.state().baselines:
+                    pool.submit(name, self._baseline_job(name, kind, preparation))
+            self.say(f"{len(pool)} evaluations to go")
+            while len(pool):
+                pool.collect(timeout=1)
+            self.failures = pool.failures
+
+    def _tune(self, conductor: Conductor, preparation: Preparation, pool: Any) -> None:
+        from ray.tune import CheckpointConfig, FailureConfig, PlacementGroupFactory, RunConfig, TuneConfig, Tuner, with_resources
+
+        from sweeps.tune_adapter import ConductedScheduler, ConductedSearch
+        from trainables.tune_trial import TuneTrial
+
+        def job_of(trial: Trial) -> dict[str, Any]:
+            places = {"data": preparation.data, "base": preparation.base, "inline": preparation.inline, "folder": self._trial_folder(trial.ordinal)}
+            return {"ordinal": trial.ordinal, "recipe": trial.params, **{name: str(place) for name, place in places.items()}}
+
+        def on_report(ordinal: int, result: dict[str, Any]) -> None:
+            step = self._record(conductor, ordinal, Path(result["report"]))
+            if "dev" not in conductor.trials[ordinal].checkpoints[step].scores:
+                pool.submit((ordinal, step), self._checkpoint_job(ordinal, step, preparation))
+
+        resources = self.config.resources
+        bundle = {"CPU": resources.cpus, **({"GPU": resources.gpus} if resources.gpus else {})}
+        with tempfile.TemporaryDirectory(prefix="stockpot-tune-") as scratch:  # Tune's own files: the ledger needs none of them
+            Tuner(
+                with_resources(TuneTrial, PlacementGroupFactory([bundle])),
+                tune_config=TuneConfig(
+                    search_alg=ConductedSearch(conductor, job_of),
+                    scheduler=ConductedScheduler(conductor, on_report, pool.collect),
+                    num_samples=-1,
+                    reuse_actors=True,
+                ),
+                run_config=RunConfig(
+                    storage_path=scratch,
+                    name="tune",
+                    verbose=0,
+                    failure_config=FailureConfig(max_failures=resources.max_failures),
+                    checkpoint_config=CheckpointConfig(checkpoint_frequency=0, checkpoint_at_end=False),
+                ),
+            ).fit()
+
+    def _record(self, conductor: Conductor, ordinal: int, path: Path) -> int:
+        """Writes a trial's report and its checkpoint into the ledger; returns the step."""
+        report = json.loads(path.read_text())
+        step, folder = report["step"], self._trial_folder(ordinal) / report["checkpoint"]
+        sha256 = sha256_of(folder / "model.safetensors")
+        conductor.reported([
+            ("report", {"ordinal": ordinal, "step": step, "metrics": report["metrics"], "seconds": report["seconds"]}),
+            ("checkpoint", {"ordinal": ordinal, "step": step, "folder": str(folder.relative_to(self.folder)), "sha256": sha256}),
+        ])
+        return step
+
+    def _scored(self, key: Any, outcome: Outcome) -> None:
+        figures = {f"dev/{name}": value for name, value in outcome.figures.items()}
+        what = {"split": "dev", "figures": figures, "per_query": str(outcome.per_query.relative_to(self.folder)), "seconds": outcome.seconds}
+        if isinstance(key, str):
+            self._append("baseline", {"name": key, **what})
+        else:
+            self._append("scores", {"ordinal": key[0], "step": key[1], **what})
+
+    def _trial_folder(self, ordinal: int) -> Path:
+        return self.folder / "trials" / self.ledger.state().trials[ordinal].trial_id
+
+    def _checkpoint_job(self, ordinal: int, step: int, preparation: Preparation) -> Job:
+        folder = self.folder / self.ledger.state().trials[ordinal].checkpoints[step].folder
+        return self._job(CHECKPOINT, folder, f"trial-{ordinal:04d}-step-{step:06d}", preparation)
+
+    def _baseline_job(self, name: str, kind: str, preparation: Preparation) -> Job:
+        pretrained = encoder_folder(self.config.student.encoder)
+        model = {CHECKPOINT: preparation.base, ISOLATED: pretrained, BM25: Path("-")}[kind]
+        return self._job(kind, model, f"baseline-{kind}", preparation)
+
+    def _job(self, kind: str, model: Path, name: str, preparation: Preparation) -> Job:
+        return Job(
+            kind=kind,
+            model=str(model),
+            tokenizer=str(preparation.base),
+            corpora=tuple(map(str, preparation.splits["dev"])),
+            result=str(self.folder / "ledger" / "scores" / f"dev-{name}.parquet"),
+            evaluation=self.config.evaluation,
+            suites=self.config.evaluation.suites,
+        )
+
+
+def _same(recorded: dict[str, Any], now: dict[str, Any], allow_changed_code: bool) -> None:
+    """A sweep goes on with the config and data it began with, and with its code unless told otherwise."""
+    problems = []
+    for what, cure in (("config", "undo the change, or start a new sweep"), ("data", "restore the corpora, or start a new sweep"),
+                       ("code", "pass --allow-changed-code if the change cannot alter what a trial computes")):  # fmt: skip
+        if recorded[what] != now[what] and not (what == "code" and allow_changed_code):
+            problems.append(Problem(f"--resume: {what}", f"differs from what the sweep began with: {cure}"))
+    if problems:
+        raise InputError(problems)
+
+
+@contextlib.contextmanager
+def _ray(config: SweepConfig) -> Iterator[None]:
+    """A Ray cluster of this machine, or the one that RAY_ADDRESS names."""
+    for name, value in RAY_ENVIRONMENT.items():
+        os.environ.setdefault(name, value)
+    os.environ.setdefault("TUNE_MAX_PENDING_TRIALS_PG", str(config.resources.slots))
+    import logging
+
+    import ray
+
+    threads = max(max(getattr(leaf, "values", (leaf,))) for leaf in leaves(config.space.entries.get("threads", 1)))
+    environment = {**WORKER_ENVIRONMENT, "OMP_NUM_THREADS": str(threads)}
+    common = {"log_to_driver": False, "logging_level": logging.ERROR}
+    if os.environ.get("RAY_ADDRESS"):
+        ray.init(runtime_env={"env_vars": environment}, **common)
+    else:
+        os.environ.update(environment)  # the workers of a local cluster inherit it, and start faster than with a runtime_env
+        cpus = max(os.cpu_count() or 1, int(config.resources.slots * config.resources.cpus))
+        ray.init(num_cpus=cpus, include_dashboard=False, _node_ip_address="127.0.0.1", object_store_memory=200_000_000, **common)
+    for name in ("ray", "ray.tune", "ray.train"):
+        logging.getLogger(name).setLevel(logging.CRITICAL)  # failures are told by the ledger, with their reasons
+    try:
+        yield
+    finally:
+        ray.shutdown()
+
+
+@contextlib.contextmanager
+def _leased(folder: Path, clock: Callable[[], float]) -> Iterator[None]:
+    """Holds the sweep's lease with a beat from a thread; a driver that lost it stops."""
+    lease = Lease.acquire(folder, uuid.uuid4().hex, clock())
+    over = threading.Event()
+
+    def beat() -> None:
+        while not over.wait(BEAT):
+            try:
+                lease.beat(clock())
+            except LeaseLost:
+                _thread.interrupt_main()
+                return
+
+    thread = threading.Thread(target=beat, name="lease", daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        over.set()
+        thread.join()
+        lease.release()
+
+
+@contextlib.contextmanager
+def _interruptible() -> Iterator[None]:
+    """SIGTERM ends a sweep as Ctrl-C does: what is under way is left to --resume."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGTERM, lambda *_: signal.raise_signal(signal.SIGINT))
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
+@contextlib.contextmanager
+def _projected(folder: Path, config: SweepConfig, say: Say) -> Iterator[None]:
+    """MLflow follows the ledger from a thread of its own; what it misses is left to `stockpot sync`."""
+    from sweeps.projector import BackgroundProjector
+
+    projector = BackgroundProjector(folder, config.mlflow.uri, config.mlflow.experiment or config.name)
+    projector.start()
+    try:
+        yield
+    finally:
+        left = projector.stop()
+        if left:
+            say(f"MLflow lacks {left}: bring it up to date with `stockpot sync {folder}`")

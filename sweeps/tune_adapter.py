@@ -1,0 +1,110 @@
+"""Ray Tune's searcher and scheduler, as two thin faces of the conductor.
+
+A trial that must wait for another's rung keeps its worker and gets no further step
+(Tune's NOOP) until `choose_trial_to_run`, which Tune calls on every turn of its loop,
+finds it decided. Nothing is saved or restored by Tune: the ledger is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from ray.tune.experiment import Trial as TuneTrial
+from ray.tune.schedulers import TrialScheduler
+from ray.tune.search import Searcher
+
+from sweeps.conductor import Conductor, Next
+from sweeps.evaluation_pool import reason_of
+from sweeps.ledger_state import Trial
+
+
+class ConductedSearch(Searcher):
+    """`job_of(trial)` is the config that Tune hands to the trial's worker."""
+
+    def __init__(self, conductor: Conductor, job_of: Callable[[Trial], dict[str, Any]]):
+        super().__init__(metric="until", mode="max")
+        self._conductor, self._job_of = conductor, job_of
+
+    def suggest(self, trial_id: str) -> dict[str, Any] | str | None:
+        following = self._conductor.next_trial()
+        if following is Next.DONE:
+            return Searcher.FINISHED
+        return None if following is Next.WAIT else self._job_of(following)
+
+    def on_trial_complete(self, trial_id: str, result: dict | None = None, error: bool = False) -> None:
+        """Ends are told by the scheduler, which knows their reasons."""
+
+    def save(self, checkpoint_path: str) -> None:
+        """Nothing to save: a new searcher starts from the ledger."""
+
+    restore = save
+
+
+class ConductedScheduler(TrialScheduler):
+    """`on_report(ordinal, result)` writes down what a trial reported; `on_turn()` is called on every turn of the loop."""
+
+    def __init__(self, conductor: Conductor, on_report: Callable[[int, dict[str, Any]], None], on_turn: Callable[[], None]):
+        super().__init__()
+        self._conductor, self._on_report, self._on_turn = conductor, on_report, on_turn
+        self._waiting: dict[TuneTrial, int] = {}
+
+    def on_trial_add(self, tune_controller: Any, trial: TuneTrial) -> None:
+        """Nothing to plan: the conductor chose it."""
+
+    def on_trial_result(self, tune_controller: Any, trial: TuneTrial, result: dict[str, Any]) -> str:
+        self._on_report(trial.config["ordinal"], result)
+        return self._decide(trial, result["until"])
+
+    def _decide(self, trial: TuneTrial, step: int) -> str:
+        decision = self._conductor.decide(trial.config["ordinal"], step)
+        if decision == "wait":
+            self._waiting[trial] = step
+            return self.NOOP
+        if decision == "stop":
+            self._conductor.ended(trial.config["ordinal"], "stopped", f"stopped by the scheduler at step {step}")
+            return self.STOP
+        return self.CONTINUE
+
+    def choose_trial_to_run(self, tune_controller: Any) -> TuneTrial | None:
+        self._on_turn()
+        self._release(getattr(tune_controller, "_tune_controller", tune_controller))
+        return next((trial for trial in tune_controller.get_trials() if trial.status == TuneTrial.PENDING), None)
+
+    def _release(self, controller: Any) -> None:
+        """Lets go of the trials whose rung is decided by now."""
+        for trial, step in list(self._waiting.items()):
+            decision = self._decide(trial, step)
+            if decision != self.NOOP:
+                del self._waiting[trial]
+                controller._execute_action(trial, decision)
+
+    def on_trial_complete(self, tune_controller: Any, trial: TuneTrial, result: dict[str, Any]) -> None:
+        """After the trial's last result, which Tune shows to no scheduler, or after our own STOP."""
+        ordinal = trial.config["ordinal"]
+        if self._conductor.trials[ordinal].has_ended:
+            return
+        if "failed" in result:
+            self._conductor.ended(ordinal, "failed", result["failed"])
+        else:
+            self._on_report(ordinal, result)
+            self._conductor.ended(ordinal, "finished")
+
+    def on_trial_error(self, tune_controller: Any, trial: TuneTrial) -> None:
+        self._waiting.pop(trial, None)
+        if trial.should_recover():
+            self._conductor.retried(trial.config["ordinal"], reason_of(trial.get_error()))
+        else:
+            self._conductor.ended(trial.config["ordinal"], "failed", reason_of(trial.get_error()))
+
+    def on_trial_remove(self, tune_controller: Any, trial: TuneTrial) -> None:
+        """A trial that never ran: it stays proposed, and a resumed sweep starts it."""
+
+    def debug_string(self) -> str:
+        return "conducted from the ledger"
+
+    def save(self, checkpoint_path: str) -> None:
+        """Nothing to save: a new scheduler starts from the ledger."""
+
+    restore = save
+
