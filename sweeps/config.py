@@ -1,0 +1,306 @@
+"""A sweep's YAML as one frozen value (DESIGN section 7), and everything wrong with it at once.
+
+Names of metrics in a sweep. A *figure* of the full suites is `suite/metric`
+(`context/Answer@10`); prefixed by its split it is a metric of the ledger
+(`dev/context/Answer@10`). Search sees dev only, so objectives are figures without a split.
+Each trial also reports `inline/Answer@10` and `inline/Document@1` at every checkpoint: the
+same metrics over a fixed sample of dev queries, cheap enough to stop trials by.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterator
+from functools import cached_property
+from pathlib import Path
+from typing import Annotated, Any, Literal, get_args
+
+from pydantic import BaseModel, Discriminator, Field, Tag, ValidationError, field_validator, model_validator
+from pydantic_core import PydanticCustomError
+
+from corpora.chunkings import Chunking
+from corpora.errors import InputError, Problem
+from sweeps.space import Real, Space, leaves, nearest, short
+from sweeps.space_reading import read_space
+from sweeps.yaml_file import read_yaml
+from trainables.recipe import Frozen, StudentConfig, TeacherConfig
+
+SUITES = ("conteb", "q2c", "q2d", "chunk-size", "storage", "context", "spans", "needle")
+INLINE_METRICS = ("inline/Answer@10", "inline/Document@1")
+PRECISIONS = ("float32", "int8", "binary")
+SPLITS = ("train", "dev", "confirm", "test")
+
+Folders = Annotated[tuple[str, ...], Field(min_length=1)]
+
+
+class CutCorpora(Frozen):
+    """One folder, cut by family into splits; frozen on first use."""
+
+    folder: str
+    shares: dict[Literal["train", "dev", "confirm", "test"], float] = Field({"train": 0.6, "dev": 0.2, "confirm": 0.2})
+    seed: int = Field(0, ge=0)
+    threshold: float = Field(
+        0.7, gt=0, le=1, description="Jaccard similarity of near-duplicates, where no family is given"
+    )
+
+    @field_validator("shares")
+    @classmethod
+    def _whole(cls, shares: dict[str, float]) -> dict[str, float]:
+        if not {"train", "dev"} <= set(shares) or min(shares.values()) <= 0 or abs(sum(shares.values()) - 1) > 1e-9:
+            raise ValueError("shares need train and dev, each over 0, and sum to 1")
+        return shares
+
+
+class SplitCorpora(Frozen):
+    """Splits that are folders of their own: one folder or a list of folders each."""
+
+    train: Folders
+    dev: Folders
+    confirm: tuple[str, ...] = ()
+    test: tuple[str, ...] = ()
+
+    @field_validator("*", mode="before")
+    @classmethod
+    def _listed(cls, given: Any) -> Any:
+        return [given] if isinstance(given, str) else given
+
+
+class GeneratedCorpora(Frozen):
+    """The built-in generator's corpora."""
+
+    generate: Literal["demo", "quick"]
+    seed: int = Field(0, ge=0)
+
+
+def _form(given: Any) -> str:
+    keys = given if isinstance(given, dict) else vars(given)
+    return "<generated>" if "generate" in keys else "<cut>" if "folder" in keys else "<split>"
+
+
+FORMS = {"<cut>": CutCorpora, "<split>": SplitCorpora, "<generated>": GeneratedCorpora}
+Corpora = Annotated[
+    Annotated[CutCorpora, Tag("<cut>")]
+    | Annotated[SplitCorpora, Tag("<split>")]
+    | Annotated[GeneratedCorpora, Tag("<generated>")],
+    Discriminator(_form),
+]
+
+
+class Objective(Frozen):
+    metric: str
+    direction: Literal["maximize", "minimize"] = "maximize"
+
+    @field_validator("metric")
+    @classmethod
+    def _a_figure(cls, metric: str) -> str:
+        suite, _, figure = metric.partition("/")
+        if suite not in SUITES or not figure:
+            raise ValueError(f"an objective is `suite/metric`, suite one of {', '.join(SUITES)}; found {metric!r}")
+        return metric
+
+
+class Search(Frozen):
+    sampler: Literal["random", "grid", "tpe", "nsga2"] = Field(
+        "tpe", description="tpe and nsga2 follow one objective or weigh several"
+    )
+    trials: int | None = Field(None, ge=1, description="trials proposed; only `grid` may leave it out (every point)")
+    seed: int = Field(0, ge=0)
+    objectives: tuple[Objective, ...] = (Objective(metric="context/Answer@10"), Objective(metric="context/Document@1"))
+    startup: int = Field(10, ge=1, description="random trials before tpe learns; the population of nsga2")
+
+    @model_validator(mode="after")
+    def _ends(self) -> Search:
+        if self.trials is None and self.sampler != "grid":
+            raise ValueError(f"sampler {self.sampler} needs `trials`")
+        return self
+
+
+class SchedulerConfig(Frozen):
+    """Which trials stop early, by a metric that the trial reports itself."""
+
+    kind: Literal["none", "asha", "median"] = "none"
+    metric: Literal["inline/Answer@10", "inline/Document@1"] = "inline/Answer@10"
+    grace: int = Field(20, ge=1, description="optimiser steps before the first decision")
+    reduction: int = Field(3, ge=2, description="asha: one in so many is kept at a rung")
+
+
+class Evaluation(Frozen):
+    """Axes of every full evaluation: never trials."""
+
+    suites: tuple[Literal[SUITES], ...] = ("context", "q2c", "q2d", "chunk-size", "storage")
+    dimensions: tuple[int, ...] = Field((), description="cut dimensions beside the full one")
+    precisions: tuple[Literal[PRECISIONS], ...] = PRECISIONS
+    chunk_sizes: tuple[int, ...] = (64, 128, 256, 512)
+    k: tuple[int, ...] = (1, 5, 10)
+    chunking: str = Field("sentence", description="of q2c, q2d and storage; context is always `sentence`")
+    inline_queries: int = Field(64, ge=1, description="dev queries behind the inline metrics, the same for all trials")
+
+    @field_validator("chunking")
+    @classmethod
+    def _spelling(cls, chunking: str) -> str:
+        return str(Chunking.parse(chunking))
+
+    @field_validator("dimensions", "chunk_sizes", "k")
+    @classmethod
+    def _positive(cls, numbers: tuple[int, ...]) -> tuple[int, ...]:
+        if any(n < 1 for n in numbers) or len(set(numbers)) < len(numbers):
+            raise ValueError(f"distinct positive numbers are needed, found {list(numbers)}")
+        return numbers
+
+
+class Budget(Frozen):
+    """When no further trial is started; `search.trials` is the other limit."""
+
+    hours: float | None = Field(None, gt=0, description="wall time of the sweep")
+
+
+class Resources(Frozen):
+    slots: int = Field(2, ge=1, description="trials at a time")
+    cpus: float = Field(1, gt=0, description="of one trial")
+    gpus: float = Field(0, ge=0, description="of one trial")
+    max_failures: int = Field(3, ge=0, description="restarts of a trial whose worker died")
+
+
+class MLflow(Frozen):
+    uri: str | None = Field(None, description="tracking server; SQLite in the sweep's folder by default")
+    experiment: str | None = Field(None, description="the sweep's name by default")
+    register_as: str | None = Field(None, alias="register", description="registered model that receives what ships")
+
+
+class SoupConfig(Frozen):
+    candidates: int = Field(3, ge=1, description="soups of the proxy's ranking that are built and evaluated on dev")
+    largest: int = Field(4, ge=2, description="most ingredients of a soup")
+    per_trial: int = Field(1, ge=1, description="most ingredients from one trial")
+    objectives: tuple[Objective, ...] | None = Field(None, description="`search.objectives` by default")
+    probe: int = Field(32, ge=1, description="dev queries of the midpoint barrier")
+
+
+class SweepConfig(Frozen):
+    name: str = Field(min_length=1, max_length=200)
+    corpora: Corpora
+    student: StudentConfig = StudentConfig()
+    teacher: TeacherConfig = TeacherConfig()
+    recipe: dict[str, Any] = Field({}, description="fields of Recipe: fixed, or entries of sweeps/space.py")
+    search: Search
+    scheduler: SchedulerConfig = SchedulerConfig()
+    evaluation: Evaluation = Evaluation()
+    budget: Budget = Budget()
+    resources: Resources = Resources()
+    order: Literal["deterministic", "asynchronous"] = "asynchronous"
+    mlflow: MLflow = MLflow()
+    soup: SoupConfig = SoupConfig()
+
+    @field_validator("recipe")
+    @classmethod
+    def _a_space(cls, recipe: dict[str, Any]) -> dict[str, Any]:
+        try:
+            read_space(recipe)
+        except InputError as error:
+            raise PydanticCustomError("space", "bad space", {"problems": error.problems}) from error
+        return recipe
+
+    @model_validator(mode="after")
+    def _fits_together(self) -> SweepConfig:
+        problems = [*_space_problems(self), *_evaluation_problems(self)]
+        if problems:
+            raise PydanticCustomError("sweep", "parts disagree", {"problems": problems})
+        return self
+
+    @cached_property
+    def space(self) -> Space:
+        return read_space(self.recipe)
+
+    @property
+    def soup_objectives(self) -> tuple[Objective, ...]:
+        return self.soup.objectives or self.search.objectives
+
+    @property
+    def sha256(self) -> str:
+        text = json.dumps(self.model_dump(mode="json", by_alias=True), sort_keys=True, ensure_ascii=False)
+        return hashlib.sha256(text.encode()).hexdigest()
+
+
+def load(path: Path) -> SweepConfig:
+    """Reads a sweep's YAML; relative paths in it start at its folder. Raises InputError with all problems."""
+    path = Path(path)
+    data, lines = read_yaml(path)
+    try:
+        return SweepConfig.model_validate(_resolved(data, path.absolute().parent))
+    except ValidationError as error:
+        found = [(key, message) for one in error.errors() for key, message in _messages(one)]
+    raise InputError(Problem(f"{path}:{lines.of(key)}: {'.'.join(key)}", message) for key, message in found)
+
+
+def _messages(error: dict[str, Any]) -> Iterator[tuple[tuple[str, ...], str]]:
+    """pydantic's error as (key path, message) in the words of the YAML."""
+    key = tuple(str(part) for part in error["loc"] if not str(part).startswith("<"))
+    if "problems" in error.get("ctx", {}):
+        for problem in error["ctx"]["problems"]:
+            yield (*key, *problem.where.split(".")), problem.message
+    elif error["type"] == "extra_forbidden":
+        yield key, f"unknown key{nearest(key[-1], _keys_beside(error['loc']))}"
+    elif error["type"] == "missing":
+        yield key, "this key is missing"
+    else:
+        yield key, f"{error['msg'].removeprefix('Value error, ')} (found {short(error['input'])[:200]})"
+
+
+def _keys_beside(loc: tuple[str | int, ...]) -> list[str]:
+    """The keys that the model at `loc`'s parent knows."""
+    model: Any = SweepConfig
+    for part in loc[:-1]:
+        if part in FORMS:
+            model = FORMS[part]
+        elif part in getattr(model, "model_fields", {}):
+            inner = [model.model_fields[part].annotation]
+            while inner and not (isinstance(inner[0], type) and issubclass(inner[0], BaseModel)):
+                inner = [*get_args(inner[0]), *inner[1:]]
+            model = inner[0] if inner else None
+    return [field.alias or name for name, field in model.model_fields.items()]
+
+
+def _resolved(data: dict[str, Any], base: Path) -> dict[str, Any]:
+    """The paths of corpora, student and teacher, made absolute; names such as `minilm` stay."""
+
+    def absolute(value: Any, key: str) -> Any:
+        if isinstance(value, list):
+            return [absolute(item, key) for item in value]
+        is_path = isinstance(value, str) and value != "minilm"
+        return str((base / Path(value).expanduser()).resolve()) if is_path else value
+
+    sections = {"corpora": ("folder", *SPLITS), "student": ("encoder",), "teacher": ("path",)}
+    out = dict(data)
+    for section, keys in sections.items():
+        if isinstance(data.get(section), dict):
+            out[section] = {k: absolute(v, k) if k in keys else v for k, v in data[section].items()}
+    return out
+
+
+def _space_problems(config: SweepConfig) -> list[Problem]:
+    entries, largest = config.space.entries, config.student.dimension
+    problems = []
+    for leaf in leaves(entries.get("dimensions", ())):
+        for dimensions in getattr(leaf, "values", (leaf,)):
+            if max(dimensions, default=0) > largest:
+                problems.append(
+                    Problem("recipe.dimensions", f"{short(dimensions)} is over student.dimension {largest}")
+                )
+    if config.search.sampler == "grid" and any(isinstance(e, Real) for v in entries.values() for e in leaves(v)):
+        problems.append(
+            Problem("search.sampler", "grid cannot list an interval of real numbers: give `grid: [...]` entries")
+        )
+    return problems
+
+
+def _evaluation_problems(config: SweepConfig) -> list[Problem]:
+    problems = []
+    for where, objectives in (("search", config.search.objectives), ("soup", config.soup.objectives or ())):
+        for number, objective in enumerate(objectives):
+            suite = objective.metric.partition("/")[0]
+            if suite not in config.evaluation.suites:
+                message = f"{objective.metric} needs the suite {suite}, which evaluation.suites leaves out"
+                problems.append(Problem(f"{where}.objectives.{number}.metric", message))
+    if max(config.evaluation.dimensions, default=0) > config.student.dimension:
+        problems.append(Problem("evaluation.dimensions", f"over student.dimension {config.student.dimension}"))
+    return problems

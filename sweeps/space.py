@@ -1,0 +1,317 @@
+"""What a sweep may vary: each field of `Recipe`, fixed or drawn from an entry.
+
+Entries of the YAML (DESIGN section 7):
+
+    weight: 0.5                                   # fixed
+    weight: {uniform: [0, 1]}                     # a real number, both bounds included
+    learning_rate: {loguniform: [1.0e-5, 1.0e-3]} # the same, uniform in its logarithm
+    top_n: {randint: [1, 8]}                      # a whole number, both bounds included
+    dimensions: {choice: [[384], [384, 128]]}     # one of these, in no order
+    weight: {grid: [0, 0.5, 1]}                   # the same; under `sampler: grid` every one is tried
+    teacher_temperature: {when: {objective: distil}, then: {loguniform: [0.02, 1]}, else: 0.1}
+
+`when` names other fields of the recipe and the value, or the values, that they must have;
+without `else` the recipe's own default holds. This module knows no search library: whoever
+draws passes a function `choose(name, entry) -> value`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from difflib import get_close_matches
+from graphlib import TopologicalSorter
+from itertools import islice
+from typing import Any
+
+import numpy as np
+from pydantic import ValidationError
+
+from corpora.errors import Problem
+from trainables.recipe import Recipe
+
+CHECKED_COMBINATIONS = 512  # recipes tried together before anything starts
+_INSIDE = 0.3819660113  # where between two bounds a third value is tried: no round number
+
+
+@dataclass(frozen=True)
+class Choice:
+    """One of `values`. Drawn by position, so that values may be lists or mappings."""
+
+    values: tuple[Any, ...]
+
+    def draw(self, rng: np.random.Generator) -> Any:
+        return self.values[int(rng.integers(len(self.values)))]
+
+    def extremes(self) -> tuple[Any, ...]:
+        return self.values
+
+    def __str__(self) -> str:
+        return "one of " + ", ".join(short(value) for value in self.values)
+
+
+@dataclass(frozen=True)
+class Real:
+    """A real number in [low, high]; with `log`, uniform in its logarithm."""
+
+    low: float
+    high: float
+    log: bool = False
+
+    def draw(self, rng: np.random.Generator) -> float:
+        if self.log:
+            return float(np.clip(math.exp(rng.uniform(math.log(self.low), math.log(self.high))), self.low, self.high))
+        return float(rng.uniform(self.low, self.high))
+
+    def extremes(self) -> tuple[float, ...]:
+        return self.low, self.high, self.low + _INSIDE * (self.high - self.low)
+
+    def __str__(self) -> str:
+        return f"{short(self.low)} to {short(self.high)}{', logarithmic' if self.log else ''}"
+
+
+@dataclass(frozen=True)
+class Integer:
+    """A whole number from low to high, both included."""
+
+    low: int
+    high: int
+
+    @property
+    def values(self) -> tuple[int, ...]:
+        return tuple(range(self.low, self.high + 1))
+
+    def draw(self, rng: np.random.Generator) -> int:
+        return int(rng.integers(self.low, self.high, endpoint=True))
+
+    def extremes(self) -> tuple[int, ...]:
+        return self.low, self.high
+
+    def __str__(self) -> str:
+        return f"whole numbers {self.low} to {self.high}"
+
+
+Entry = Choice | Real | Integer
+Choose = Callable[[str, Entry], Any]
+
+
+@dataclass(frozen=True)
+class Conditional:
+    """`then` while every field of `when` has one of its values, else `otherwise`."""
+
+    when: dict[str, tuple[Any, ...]]
+    then: Any  # an entry, a fixed value or another Conditional
+    otherwise: Any
+
+
+@dataclass(frozen=True)
+class Suggestion:
+    recipe: Recipe
+    varied: dict[str, Any] = field(default_factory=dict)  # only what was searched, as plain JSON values
+
+    @property
+    def label(self) -> str:
+        return label(self.varied)
+
+
+@dataclass(frozen=True)
+class Space:
+    """The fields of the recipe in the order in which they are drawn: conditions first."""
+
+    entries: dict[str, Any]
+
+    @property
+    def searched(self) -> dict[str, Any]:
+        """The entries that are searched, under their conditions."""
+        return {name: entry for name, entry in self.entries.items() if _is_searched(entry)}
+
+    def suggest(self, choose: Choose) -> Suggestion:
+        """Draws a recipe: `choose` is asked once for each searched field whose condition holds."""
+        values, varied = self._values(choose)
+        return Suggestion(Recipe(**values), varied)
+
+    def sample(self, rng: np.random.Generator) -> Suggestion:
+        return self.suggest(lambda name, entry: entry.draw(rng))
+
+    def recall(self, varied: Mapping[str, Any]) -> dict[str, tuple[Entry, Any]]:
+        """The entry and the value behind each searched field of an earlier suggestion."""
+        seen: dict[str, tuple[Entry, Any]] = {}
+
+        def choose(name: str, entry: Entry) -> Any:
+            seen[name] = (entry, varied[name])
+            return varied[name]
+
+        self._values(choose)
+        return seen
+
+    def combinations(
+        self, values_of: Callable[[Entry], tuple[Any, ...]]
+    ) -> Iterator[tuple[dict[str, Any], dict[str, Any]]]:
+        """All fields and the varied ones, for every combination of `values_of` each entry, the last field fastest."""
+        path: list[list[int]] = []  # [position, count] of each choice on the way down
+        while True:
+            depth = 0
+
+            def choose(name: str, entry: Entry) -> Any:
+                nonlocal depth
+                values = values_of(entry)
+                if depth == len(path):
+                    path.append([0, len(values)])
+                depth += 1
+                return values[path[depth - 1][0]]
+
+            yield self._values(choose)
+            while path and path[-1][0] + 1 == path[-1][1]:
+                path.pop()
+            if not path:
+                return
+            path[-1][0] += 1
+
+    def grid(self) -> Iterator[Suggestion]:
+        """Every point, in the YAML's order. Only for spaces without real intervals."""
+        for fields, varied in self.combinations(lambda entry: entry.values):
+            yield Suggestion(Recipe(**fields), varied)
+
+    @property
+    def size(self) -> int | None:
+        """Number of points; None where an interval of reals is searched, or past a million."""
+        if any(isinstance(leaf, Real) for entry in self.entries.values() for leaf in leaves(entry)):
+            return None
+        count = sum(1 for _ in islice(self.combinations(lambda entry: entry.values), 1_000_001))
+        return count if count <= 1_000_000 else None
+
+    def describe(self) -> list[str]:
+        return [f"{name}: {_describe(entry)}" for name, entry in self.searched.items()]
+
+    def problems_alone(self) -> list[Problem]:
+        """What the recipe's own rules refuse of each fixed value and each extreme by itself."""
+        found: dict[tuple[str, str], None] = {}
+        for name, entry in self.entries.items():
+            for value in [
+                v for leaf in leaves(entry) for v in (leaf.extremes() if isinstance(leaf, Entry) else (leaf,))
+            ]:
+                for where, message in _refusals({name: value}):
+                    if where == name:
+                        found[name, f"{message} (found {short(value)})"] = None
+        return [Problem(where, message) for where, message in found]
+
+    def problems_together(self) -> list[Problem]:
+        """What they refuse of whole recipes: extremes of all fields combined."""
+        points = islice(self.combinations(lambda entry: entry.extremes()), CHECKED_COMBINATIONS)
+        found = dict.fromkeys(refusal for fields, _ in points for refusal in _refusals(fields))
+        rng = np.random.default_rng(0)  # large spaces: a sample of the rest
+        for _ in range(CHECKED_COMBINATIONS // 4):
+            fields, _ = self._values(lambda name, entry: entry.extremes()[int(rng.integers(len(entry.extremes())))])
+            found |= dict.fromkeys(_refusals(fields))
+        return [Problem(where or ", ".join(self.searched), message) for where, message in found]
+
+    def _values(self, choose: Choose) -> tuple[dict[str, Any], dict[str, Any]]:
+        values: dict[str, Any] = {}
+        varied: dict[str, Any] = {}
+        for name, entry in self.entries.items():
+            while isinstance(entry, Conditional):
+                entry = entry.then if all(_holds(values, *wanted) for wanted in entry.when.items()) else entry.otherwise
+            if isinstance(entry, Entry):
+                varied[name] = entry = choose(name, entry)
+            values[name] = entry
+        return values, varied
+
+
+def in_drawing_order(entries: dict[str, Any]) -> dict[str, Any]:
+    """The YAML's order, moved only where a condition needs another field first. Raises CycleError."""
+    needs = {name: list(conditions(entry)) for name, entry in entries.items()}
+    TopologicalSorter(needs).prepare()  # raises CycleError
+    ordered: dict[str, Any] = {}
+
+    def place(name: str) -> None:
+        if name in entries and name not in ordered:
+            for needed in needs[name]:
+                place(needed)
+            ordered[name] = entries[name]
+
+    for name in entries:
+        place(name)
+    return ordered
+
+
+def conditions(entry: Any) -> dict[str, tuple[Any, ...]]:
+    """The fields that an entry's conditions name, with the values they ask for."""
+    if not isinstance(entry, Conditional):
+        return {}
+    return {**conditions(entry.then), **entry.when}
+
+
+def leaves(entry: Any) -> Iterator[Any]:
+    """Everything that an entry can come down to: searched entries and fixed values."""
+    if isinstance(entry, Conditional):
+        yield from leaves(entry.then)
+        yield entry.otherwise
+    else:
+        yield entry
+
+
+def default_of(name: str) -> Any:
+    """The recipe's own value of a field, as plain JSON values."""
+    return Recipe().model_dump(mode="json")[name]
+
+
+def same(left: Any, right: Any) -> bool:
+    """Equality of YAML values: True is not 1."""
+    return left == right and isinstance(left, bool) == isinstance(right, bool)
+
+
+def short(value: Any) -> str:
+    """A value as people write it: 3 digits, chunking mixes as sums, lists as 384/128."""
+    if isinstance(value, bool) or value is None:
+        return str(value).lower()
+    if isinstance(value, float):
+        return f"{value:.3g}"
+    if isinstance(value, Mapping):
+        equal = len(set(value.values())) == 1
+        return "+".join(str(key) if equal else f"{short(share)}*{key}" for key, share in value.items())
+    if isinstance(value, (list, tuple)):
+        return "/".join(short(item) for item in value)
+    return str(value)
+
+
+SHORT_NAMES = {
+    "weight": "w", "document_temperature": "t_doc", "chunk_temperature": "t_chunk", "teacher_temperature": "t",
+    "top_n": "n", "chunking_mix": "mix", "dimensions": "dims", "quantiser": "q", "learning_rate": "lr",
+    "documents_per_batch": "batch",
+}  # fmt: skip
+
+
+def label(varied: Mapping[str, Any]) -> str:
+    """A trial's name: `w=0.42 t=0.08 n=3 mix=sentence+tokens:64 dims=384/128`."""
+    return " ".join(f"{SHORT_NAMES.get(name, name)}={short(value)}" for name, value in varied.items())
+
+
+def nearest(name: str, valid: list[str]) -> str:
+    """`; did you mean 'weight'?`, or the list of valid names."""
+    close = get_close_matches(name, valid, n=1)
+    return f"; did you mean {close[0]!r}?" if close else f"; allowed: {', '.join(valid)}"
+
+
+def _holds(values: Mapping[str, Any], name: str, wanted: tuple[Any, ...]) -> bool:
+    value = values[name] if name in values else default_of(name)
+    return any(same(value, one) for one in wanted)
+
+
+def _is_searched(entry: Any) -> bool:
+    return any(isinstance(leaf, Entry) for leaf in leaves(entry))
+
+
+def _describe(entry: Any) -> str:
+    if not isinstance(entry, Conditional):
+        return str(entry) if isinstance(entry, Entry) else short(entry)
+    when = " and ".join(f"{name} is {' or '.join(map(short, wanted))}" for name, wanted in entry.when.items())
+    return f"{_describe(entry.then)} when {when}, else {short(entry.otherwise)}"
+
+
+def _refusals(fields: dict[str, Any]) -> Iterator[tuple[str, str]]:
+    try:
+        Recipe(**fields)
+    except ValidationError as error:
+        for one in error.errors():
+            yield ".".join(map(str, one["loc"][:1])), one["msg"].removeprefix("Value error, ")

@@ -1,0 +1,51 @@
+"""One driver a sweep, told by the lease; time and process ids come in."""
+
+from __future__ import annotations
+
+import os
+
+import pytest
+
+from sweeps.lease import STALE, Lease, LeaseHeld, LeaseLost, holder_of
+
+DEAD = 2**22 + 1  # over the largest process id that Linux gives
+
+
+def test_a_second_driver_is_refused_until_the_first_lets_go(tmp_path):
+    first = Lease.acquire(tmp_path, "a", 100.0)
+    with pytest.raises(LeaseHeld, match=f"process {os.getpid()}"):
+        Lease.acquire(tmp_path, "b", 130.0)
+    first.beat(150.0)
+    with pytest.raises(LeaseHeld):
+        Lease.acquire(tmp_path, "b", 150.0 + STALE)
+    first.release()
+    assert Lease.acquire(tmp_path, "b", 151.0).holder.owner == "b"
+    assert sorted(p.name for p in (tmp_path / "ledger").iterdir()) == ["lease.json"]
+
+
+@pytest.mark.parametrize("later", [STALE + 1, -STALE - 1, 1e7, -1e7])
+def test_a_lease_without_heartbeat_is_taken_over_whichever_way_the_clock_jumped(tmp_path, later):
+    first = Lease.acquire(tmp_path, "a", 1e9)
+    second = Lease.acquire(tmp_path, "b", 1e9 + later)
+    with pytest.raises(LeaseLost, match="taken over"):
+        first.beat(1e9 + later)
+    first.release()  # is no longer its to remove
+    assert holder_of(tmp_path) == second.holder
+
+
+def test_a_dead_process_on_this_host_holds_nothing(tmp_path):
+    Lease.acquire(tmp_path, "a", 100.0, pid=DEAD)
+    assert Lease.acquire(tmp_path, "b", 101.0).holder.owner == "b"
+
+
+def test_a_process_of_another_host_counts_until_its_heartbeat_ends(tmp_path):
+    Lease.acquire(tmp_path, "a", 100.0, host="elsewhere", pid=DEAD)
+    with pytest.raises(LeaseHeld, match="elsewhere"):
+        Lease.acquire(tmp_path, "b", 101.0)
+
+
+def test_a_removed_lease_is_lost(tmp_path):
+    first = Lease.acquire(tmp_path, "a", 100.0)
+    (tmp_path / "ledger/lease.json").unlink()
+    with pytest.raises(LeaseLost, match="removed"):
+        first.beat(101.0)
