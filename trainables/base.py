@@ -44,12 +44,13 @@ def build_base(config: StudentConfig, store: Path) -> Path:
     encoder = _encoder(config, source)
     separator = _add_separator(encoder, config.base_seed)
     hidden = encoder.config.hidden_size
+    frame = frame_of(encoder, source, config.window, separator)
     tensors = {f"encoder.{name}": tensor for name, tensor in encoder.state_dict().items()}
     tensors["projection.weight"] = torch.from_numpy(orthonormal(config.dimension, hidden, config.base_seed))
     return checkpoints.write(
         folder, tensors, _files(encoder, source, config),
         base=folder.name, encoder=identity["encoder"], layers=encoder.config.num_hidden_layers, dimension=config.dimension,
-        base_seed=config.base_seed, frame=_frame(encoder, source, separator, config.window),
+        base_seed=config.base_seed, frame=frame,
     )
 
 
@@ -141,8 +142,8 @@ def _add_separator(encoder: nn.Module, seed: int) -> int:
     return len(rows) - 1
 
 
-def _frame(encoder: nn.Module, source: Path, separator: int, window: int | None) -> Frame:
-    """The specials that the tokenizer itself puts around a text, and the model's own limit."""
+def frame_of(encoder: nn.Module, source: Path, window: int | None = None, separator: int = -1) -> Frame:
+    """The specials that the tokenizer itself puts around a text, and the model's own limit if no window is given."""
     tokenizer = tokenizers.Tokenizer.from_file(str(source / "tokenizer.json"))
     tokenizer.no_truncation()
     tokenizer.no_padding()

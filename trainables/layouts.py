@@ -14,6 +14,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -126,7 +127,7 @@ def _units(document: DocumentInput, capacity: int) -> NDArray[np.int64]:
         whole = length <= (piece if chunk == CONTEXT else capacity)
         count = min(length, 1) if whole else math.ceil(length / piece)
         edges = [first + length * part // count for part in range(count + 1)] if count else []
-        units += [(start, end, chunk) for start, end in zip(edges, edges[1:])]
+        units += [(start, end, chunk) for start, end in pairwise(edges)]
     return np.array(units, np.int64).reshape(-1, 3)
 
 

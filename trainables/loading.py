@@ -57,3 +57,13 @@ def _without_pooler(build: Any, *args: Any, **how: Any) -> nn.Module:
         if "add_pooling_layer" not in str(error):
             raise
         return build(*args, **how).eval()
+
+
+def expected_weights(folder: Path, trust_remote_code: bool = False) -> dict[str, torch.Size]:
+    """Names and shapes of the tensors that `AutoModel.from_pretrained(folder)` looks for."""
+    from transformers import AutoConfig, AutoModel
+
+    with quiet(), torch.device("meta"):
+        config = AutoConfig.from_pretrained(folder, local_files_only=True, trust_remote_code=trust_remote_code)
+        model = AutoModel.from_config(config, trust_remote_code=trust_remote_code)
+        return {name: tensor.shape for name, tensor in model.state_dict().items()}

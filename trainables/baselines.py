@@ -1,0 +1,64 @@
+"""The baseline row: a sentence encoder that sees each chunk alone (DESIGN section 6, context)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import torch
+
+from corpora.chunks import ChunkTable
+from corpora.documents import Corpus
+from corpora.tokens import Tokenizer
+from evaluators.encoder import Encoded
+from trainables.base import MINILM, encoder_folder, frame_of
+from trainables.layouts import Window, question
+from trainables.loading import pretrained_encoder
+from trainables.pooling import mean_states
+
+
+class IsolatedEncoder:
+    """A pretrained transformer, all layers, mean over all positions: the text of each chunk on its own.
+
+    A chunk longer than the model's window is read in pieces of like length and averaged over all of them.
+    """
+
+    contextual = False
+    quantiser = "none"
+
+    def __init__(self, encoder: str = MINILM, name: str | None = None, device: str = "cpu", budget: int | None = None):
+        """encoder: `minilm` or a transformers folder; budget: padded tokens of one pass."""
+        from transformers import AutoConfig
+
+        folder = encoder_folder(encoder)
+        self.name = name or ("MiniLM, isolated" if encoder == MINILM else f"{Path(encoder).name}, isolated")
+        config = AutoConfig.from_pretrained(folder, local_files_only=True)
+        self.encoder = pretrained_encoder(folder, config).to(device)
+        self.dimension = self.encoder.config.hidden_size
+        self.tokenizer = Tokenizer.from_folder(folder)
+        self.frame = frame_of(self.encoder, folder)
+        self.budget = budget
+
+    def queries(self, texts: Sequence[str]) -> np.ndarray:
+        """float32 `[queries, D]`; longer ones are read like chunks, so that nothing is cut."""
+        return self._encode(texts)[0]
+
+    def documents(self, corpus: Corpus, table: ChunkTable) -> Encoded:
+        owners, spans = table.document.tolist(), table.span.tolist()
+        texts = [corpus.documents[owner].text[start:end] for owner, (start, end) in zip(owners, spans, strict=True)]
+        vectors, tokens, used = self._encode(texts)
+        return Encoded(vectors, tokens, used, len(table), len(vectors))
+
+    @torch.inference_mode()
+    def _encode(self, texts: Sequence[str]) -> tuple[np.ndarray, int, int]:
+        """(float32 `[texts, D]`, tokens of the texts, tokens that some window holds)."""
+        ids = [ids for ids, _ in self.tokenizer.encode(texts)]
+        windows = [window for row, one in enumerate(ids) for window in self._windows(one, row)]
+        means = mean_states(self.encoder, windows, len(ids), self.frame.pad, budget=self.budget)
+        used = sum(int((window.source >= 0).sum()) for window in windows)
+        return means.cpu().numpy(), sum(map(len, ids)), used
+
+    def _windows(self, ids: np.ndarray, row: int) -> list[Window]:
+        pieces = max(-(-len(ids) // self.frame.capacity), 1)
+        return [question(piece, self.frame, row) for piece in np.array_split(ids, pieces)]
