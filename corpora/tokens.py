@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import hashlib
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -39,7 +40,7 @@ class Tokenizer:
         return cls(path.read_bytes())
 
     def __reduce__(self):
-        return type(self), (self._content,)
+        return _from_content, (self._content,)
 
     def encode(self, texts: Sequence[str]) -> list[Encoding]:
         """One `Encoding` per text, in order."""
@@ -48,6 +49,12 @@ class Tokenizer:
             found = self.backend.encode_batch(batch, add_special_tokens=False)
             encodings += [_arrays(text, encoding) for text, encoding in zip(batch, found, strict=True)]
         return encodings
+
+
+@functools.lru_cache(maxsize=2)
+def _from_content(content: bytes) -> Tokenizer:
+    """What a worker process unpickles: built once a process, not once a task."""
+    return Tokenizer(content)
 
 
 def _batches(texts: Sequence[str]) -> Iterator[list[str]]:
