@@ -14,7 +14,7 @@ from evaluators.codes import PRECISIONS, stored
 from evaluators.encoder import Encoder, Scorer, encode_documents, encode_queries
 from evaluators.metrics import check_ks
 from evaluators.results import Collector, Results
-from evaluators.scores import CosineScores, MatrixScores, Scores
+from evaluators.scores import BinaryScores, CosineScores, MatrixScores, Scores
 from evaluators.suites import SUITES, Wanted, chunk_size, spans
 from evaluators.tasks import Task
 from evaluators.views import Cuts, Gold, View
@@ -98,7 +98,8 @@ def _scores(
     for precision in precisions:
         both = [stored(z, precision, encoder.quantiser) for z in (queries, chunks)]
         for dimension in dimensions:
-            yield dimension, precision, CosineScores(*(codes[:, :dimension] for codes in both))
+            kind = BinaryScores if precision == "binary" else CosineScores
+            yield dimension, precision, kind(*(codes[:, :dimension] for codes in both))
 
 
 def _curves(collector: Collector, task: Task, sizes: tuple[str, ...]) -> None:

@@ -15,15 +15,15 @@ from corpora.chunks import ChunkTable
 from corpora.documents import Corpus, Query, Span, Target
 from corpora.spans import covering, overlapping, relevant_chunks, trim
 
-Need = tuple[np.ndarray, int]
-"""Chunks (positions in the table, ascending), and how many of them recover one span."""
+Need = tuple[list[int], bool]
+"""Chunks (positions in the table, ascending) that recover one span, and whether all of them are needed."""
 
 
 @dataclass(frozen=True)
 class Path:
     """One answer path in one document: its relevant chunks, and the needs of each alternative of each group."""
 
-    relevant: np.ndarray
+    relevant: frozenset[int]
     groups: tuple[tuple[tuple[Need, ...], ...], ...]
 
 
@@ -112,7 +112,7 @@ class Judgments:
         return relevant_chunks(spans, self.table.span[rows]) + rows.start
 
     def _paths(self, found: dict[int, list[Target]]) -> dict[int, list[Path]]:
-        return {document: [Path(self._relevant(document, [target]), self._groups(document, target))
+        return {document: [Path(frozenset(self._relevant(document, [target]).tolist()), self._groups(document, target))
                            for target in targets]
                 for document, targets in found.items() if any(target.evidence for target in targets)}
 
@@ -125,10 +125,8 @@ class Judgments:
         rows = self.table.of(document)
         span, chunks = self._trim(document, span), self.table.span[rows]
         whole = covering(span, chunks)
-        if len(whole):
-            return whole + rows.start, 1
-        parts = overlapping(span, chunks)
-        return parts + rows.start, max(1, len(parts))
+        parts = whole if len(whole) else overlapping(span, chunks)
+        return (parts + rows.start).tolist(), not len(whole)
 
 
 def _union(parts: list[np.ndarray]) -> np.ndarray:

@@ -95,13 +95,16 @@ def rank(scores: Scores, index: Index, depth: int, document_depth: int) -> tuple
             _ranked(*_best_chunk(*documents.exact(scores), table), index.document_place, queries, document_depth))
 
 
-def inside(scores: Scores, index: Index, query: int, document: int) -> tuple[np.ndarray, np.ndarray]:
-    """All chunks of one document in the query's order: positions int64 `[chunks]` and exact scores float32."""
+def inside(scores: Scores, index: Index, queries: Sequence[int], document: int) -> tuple[np.ndarray, np.ndarray]:
+    """All chunks of one document in the order of each query: positions int64 `[queries, chunks]`, and the document's
+    own place in each query's order as `packed` gives it, uint64 `[queries]`."""
     rows = index.table.of(document)
-    position = np.arange(rows.start, rows.stop)
-    score = scores.exact(np.full(len(position), query), position)
-    order = np.argsort(packed(score, index.chunk_place[position]))[::-1]
-    return position[order], score[order]
+    key = packed(scores.within(queries, rows.start, rows.stop), index.chunk_place[rows])
+    order = np.argsort(key, axis=1)[:, ::-1]
+    if rows.start == rows.stop:
+        return order, np.zeros(len(queries), np.uint64)
+    best = np.take_along_axis(key, order[:, :1], axis=1)[:, 0] >> np.uint64(32) << np.uint64(32)
+    return order + rows.start, best | np.uint64(index.document_place[document])
 
 
 class _Candidates:
@@ -139,11 +142,12 @@ class _Candidates:
         self.found.append((query[pair[keep]], column[keep] + start, value[keep]))
 
     def exact(self, scores: Scores) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Query, chunk and exact score of every pair that reaches the final bound."""
+        """Query, chunk and exact score of every pair that reaches the final bound, query after query."""
         if not self.found:
             return np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0, np.float32)
         query, chunk, value = (np.concatenate(part) for part in zip(*self.found, strict=True))
-        keep = value >= self.bound[query]
+        keep = np.flatnonzero(value >= self.bound[query])
+        keep = keep[np.argsort(query[keep], kind="stable")]
         query, chunk, value = query[keep], chunk[keep], value[keep]
         return query, chunk, scores.exact(query, chunk) if scores.margin else value
 
@@ -162,9 +166,7 @@ def _best_chunk(
 def _ranked(
     query: np.ndarray, position: np.ndarray, score: np.ndarray, place: np.ndarray, queries: int, depth: int,
 ) -> Ranking:
-    """Sorts the pairs of each query and cuts them at `depth`."""
-    order = np.argsort(query, kind="stable")
-    query, position, score = query[order], position[order], score[order]
+    """Sorts the pairs of each query, which follow one another, and cuts them at `depth`."""
     counts = np.bincount(query, minlength=queries)
     column = np.arange(len(query)) - np.repeat(np.cumsum(counts) - counts, counts)
     key = np.zeros((queries, max(depth, counts.max(initial=0)) + 1), np.uint64)

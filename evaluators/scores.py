@@ -1,19 +1,19 @@
 """Exact scores of DESIGN section 6, block by block: a fast product with a known error, and the exact value of any pair.
 
 A score is dot / sqrt(|q|^2 |c|^2) in float64, rounded to float32 once. The float64 sum runs row by row, so that it
-does not depend on where a vector stands in the index: equal vectors tie exactly.
+does not depend on where a vector stands in the index: equal vectors tie exactly. Sums over int8 codes are integers
+below 2^53, exact in any order.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Protocol
 
 import numpy as np
 
 RESCORED = 1 << 22
-"""Elements of the pairs that are rescored at once: bounds the float64 copies to 64 MiB."""
-EXACT_SLAB = 1040
-"""Dimensions over which a float32 product of int8 codes stays an exact integer: 127^2 * 1040 < 2^24."""
+"""Numbers that are copied to float64 at once: 32 MiB a copy."""
 
 
 class Scores(Protocol):
@@ -28,6 +28,9 @@ class Scores(Protocol):
 
     def exact(self, query: np.ndarray, chunk: np.ndarray) -> np.ndarray:
         """float32 `[pairs]`: the score of each pair of positions."""
+
+    def within(self, query: Sequence[int], start: int, stop: int) -> np.ndarray:
+        """Exact scores float32 `[len(query), stop - start]` of some queries against the chunks start:stop."""
 
 
 class MatrixScores:
@@ -45,12 +48,15 @@ class MatrixScores:
     def exact(self, query: np.ndarray, chunk: np.ndarray) -> np.ndarray:
         return self.matrix[query, chunk]
 
+    def within(self, query: Sequence[int], start: int, stop: int) -> np.ndarray:
+        return self.matrix[query, start:stop]
+
 
 class CosineScores:
     """Cosines of stored vectors: `queries` `[queries, d]` and `chunks` `[chunks, d]`, float or int8, perhaps mapped.
 
-    Floats: a float32 product of unit vectors, wrong by at most (d + 8) 2^-24 in any order of summation.
-    Codes: float32 products of integers, exact over slabs of 1040 dimensions, added up in float64.
+    A block is a float32 product of unit vectors: their roundings and d additions in any order are wrong by at most
+    (d + 8) 2^-24, because the |q_i c_i| of unit vectors add up to 1 at most.
     """
 
     def __init__(self, queries: np.ndarray, chunks: np.ndarray):
@@ -58,28 +64,58 @@ class CosineScores:
             raise ValueError(f"queries are {queries.dtype}, chunks {chunks.dtype}: both sides share one code")
         self.queries, self.chunks = queries, chunks
         self.shape = (len(queries), len(chunks))
-        self.codes = np.issubdtype(queries.dtype, np.integer)
-        self.margin = 0.0 if self.codes else (queries.shape[1] + 8) * 2.0**-24
+        self.margin = (queries.shape[1] + 8) * 2.0**-24
         self.squares = squares(queries)
-        self.left = queries.astype(np.float32) if self.codes else unit(queries, self.squares)
+        self.units = unit(queries, self.squares)
+        self._chunk_squares = np.full(len(chunks), np.nan)
 
     def block(self, start: int, stop: int) -> np.ndarray:
-        rows = self.chunks[start:stop]
-        right = squares(rows)
-        if not self.codes:
-            return self.left @ unit(rows, right).T
-        return quotient(integer_product(self.left, rows.astype(np.float32)), self.squares[:, None] * right)
+        return self.units @ unit(self.chunks[start:stop], self._squares(np.arange(start, stop))).T
 
     def exact(self, query: np.ndarray, chunk: np.ndarray) -> np.ndarray:
+        """Fast where pairs of one query follow one another."""
         found = np.empty(len(query), np.float32)
+        both = self.squares[query] * self._squares(chunk)
+        edges = [0, *(np.flatnonzero(np.diff(query)) + 1).tolist(), len(query)]
         step = max(1, RESCORED // max(1, self.queries.shape[1]))
-        for first in range(0, len(query), step):
-            part = slice(first, first + step)
-            rows = self.chunks[chunk[part]].astype(np.float64)
-            asked = self.queries[query[part]].astype(np.float64)
-            both = self.squares[query[part]] * np.einsum("nd,nd->n", rows, rows)
-            found[part] = quotient(np.einsum("nd,nd->n", asked, rows), both)
+        for first, last in zip(edges[:-1], edges[1:], strict=True):
+            for start in range(first, last, step):
+                part = slice(start, min(start + step, last))
+                found[part] = quotient(_dots(self.chunks[chunk[part]].astype(np.float64), self.queries[query[start]]), both[part])
         return found
+
+    def within(self, query: Sequence[int], start: int, stop: int) -> np.ndarray:
+        rows = self.chunks[start:stop].astype(np.float64)
+        square = self._squares(np.arange(start, stop))
+        return np.stack([quotient(_dots(rows, self.queries[each]), self.squares[each] * square) for each in query])
+
+    def _squares(self, chunk: np.ndarray) -> np.ndarray:
+        found = self._chunk_squares[chunk]
+        missing = np.isnan(found)
+        if missing.any():
+            self._chunk_squares[chunk[missing]] = squares(self.chunks[chunk[missing]])
+        return self._chunk_squares[chunk]
+
+
+class BinaryScores:
+    """Cosines of +1/-1 codes: dot / d, an exact integer over an exact integer, so blocks are exact already."""
+
+    margin = 0.0
+
+    def __init__(self, queries: np.ndarray, chunks: np.ndarray):
+        self.queries, self.chunks = queries.astype(np.float32), chunks
+        self.shape = (len(queries), len(chunks))
+
+    def block(self, start: int, stop: int) -> np.ndarray:
+        return self.within(slice(None), start, stop)
+
+    def exact(self, query: np.ndarray, chunk: np.ndarray) -> np.ndarray:
+        dots = np.einsum("nd,nd->n", self.queries[query], self.chunks[chunk].astype(np.float32))
+        return dots / np.float32(self.queries.shape[1])
+
+    def within(self, query: Sequence[int] | slice, start: int, stop: int) -> np.ndarray:
+        dots = self.queries[query] @ self.chunks[start:stop].astype(np.float32).T
+        return np.divide(dots, np.float32(self.queries.shape[1]), out=dots)
 
 
 def squares(vectors: np.ndarray) -> np.ndarray:
@@ -95,7 +131,7 @@ def squares(vectors: np.ndarray) -> np.ndarray:
 def unit(vectors: np.ndarray, square: np.ndarray) -> np.ndarray:
     """Unit vectors float32 `[rows, d]`; a zero vector stays zero."""
     inverse = np.divide(1, np.sqrt(square), out=np.zeros_like(square), where=square > 0)
-    return (vectors * inverse[:, None]).astype(np.float32)
+    return np.multiply(vectors, inverse[:, None], dtype=np.float64).astype(np.float32)
 
 
 def quotient(dot: np.ndarray, both: np.ndarray) -> np.ndarray:
@@ -104,10 +140,6 @@ def quotient(dot: np.ndarray, both: np.ndarray) -> np.ndarray:
     return np.divide(dot, length, out=np.zeros_like(length), where=length > 0).astype(np.float32) + np.float32(0)
 
 
-def integer_product(left: np.ndarray, right: np.ndarray) -> np.ndarray:
-    """Exact products of int8 codes held in float32: float64 `[rows of left, rows of right]`."""
-    total = np.zeros((len(left), len(right)))
-    for first in range(0, left.shape[1], EXACT_SLAB):
-        part = slice(first, first + EXACT_SLAB)
-        total += left[:, part] @ right[:, part].T
-    return total
+def _dots(rows: np.ndarray, vector: np.ndarray) -> np.ndarray:
+    """Dot products float64 `[rows]` of float64 rows `[rows, d]` with one vector."""
+    return np.einsum("nd,d->n", rows, vector.astype(np.float64))

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from evaluators.judgments import Need
-from evaluators.ranking import inside, packed
+from evaluators.ranking import inside
 from evaluators.views import EVIDENCE_CUT, Values, View
 
 
@@ -30,40 +32,50 @@ def _answers(view: View) -> dict[str, Values]:
 
 def _evidence(view: View) -> dict[str, Values]:
     """EvidenceRecall@K, AllEvidence@10, and the ceiling: the share that the chunks left could recover at best."""
-    rows = np.array([row for row, found in enumerate(view.judgments.paths) if found], np.int64)
-    cuts = sorted({*view.cuts.ks, EVIDENCE_CUT})
-    recall, ceiling = np.zeros((len(rows), len(cuts))), np.zeros(len(rows))
-    for place, row in enumerate(rows.tolist()):
-        left, groups = _left(view, row)
-        recall[place] = [_share(groups, left[:k]) for k in cuts]
-        ceiling[place] = _share(groups, left)
-    rank = view.document_rank[rows]
-    recall *= ((rank > 0) & (rank <= EVIDENCE_CUT))[:, None]
-    found = {f"EvidenceRecall@{k}": (rows, recall[:, cuts.index(k)]) for k in view.cuts.ks}
-    complete = (recall[:, cuts.index(EVIDENCE_CUT)] == 1).astype(float)
-    return found | {f"AllEvidence@{EVIDENCE_CUT}": (rows, complete), "EvidenceCeiling": (rows, ceiling)}
+    found = _recovered(view)
+    rows = np.array(sorted(found), np.int64)
+    within = (view.document_rank[rows] > 0) & (view.document_rank[rows] <= EVIDENCE_CUT)
+
+    def share(k: float) -> np.ndarray:
+        return np.array([sum(rank <= k for rank in found[row]) / len(found[row]) for row in rows.tolist()])
+
+    values = {f"EvidenceRecall@{k}": (rows, share(k) * within) for k in view.cuts.ks}
+    complete = (share(EVIDENCE_CUT) * within == 1).astype(float)
+    ceiling = share(np.finfo(float).max)
+    return values | {f"AllEvidence@{EVIDENCE_CUT}": (rows, complete), "EvidenceCeiling": (rows, ceiling)}
 
 
-def _left(view: View, row: int) -> tuple[np.ndarray, tuple]:
-    """Ranked chunks of the best-ranked target document with groups, without its best answer chunk; and its groups.
+def _recovered(view: View) -> dict[int, list[float]]:
+    """For each query that counts, and each group of its path, the rank at which the group is recovered; else inf.
 
-    The path is the first with groups that holds the removed chunk, else the first that has groups.
+    The document is the best-ranked target document that has groups; its chunks are ranked without its best-ranked
+    answer chunk. The path is the first with groups that holds the removed chunk, else the first that has groups.
     """
-    ranked = {document: inside(view.scores, view.index, row, document) for document in view.judgments.paths[row]}
-    document = max(ranked, key=lambda each: _best(view, each, *ranked[each]))
-    chunks = ranked[document][0]
-    answers = np.isin(chunks, view.judgments.relevant[row])
-    removed = chunks[answers.argmax()] if answers.any() else -1
+    asked: dict[int, list[int]] = {}
+    for row, paths in enumerate(view.judgments.paths):
+        for document in paths:
+            asked.setdefault(document, []).append(row)
+    best: dict[int, tuple[int, int, list[int]]] = {}
+    for document, rows in asked.items():
+        orders, places = inside(view.scores, view.index, rows, document)
+        for row, order, place in zip(rows, orders.tolist(), places.tolist(), strict=True):
+            if row not in best or place > best[row][0]:
+                best[row] = place, document, order
+    return {row: _path_ranks(view, row, document, order) for row, (_, document, order) in best.items()}
+
+
+def _path_ranks(view: View, row: int, document: int, order: list[int]) -> list[float]:
+    """Ranks at which the groups of the document's path are recovered; `order`: its chunks, best first."""
+    answers = set(view.judgments.relevant[row].tolist())
+    removed = next((chunk for chunk in order if chunk in answers), None)
+    rank = {chunk: place for place, chunk in enumerate((chunk for chunk in order if chunk != removed), 1)}
     paths = [path for path in view.judgments.paths[row][document] if path.groups]
-    return chunks[chunks != removed], next((path for path in paths if removed in path.relevant), paths[0]).groups
+    path = next((path for path in paths if removed in path.relevant), paths[0])
+    return [min(max(_span_rank(need, rank) for need in alternative) for alternative in group) for group in path.groups]
 
 
-def _best(view: View, document: int, chunks: np.ndarray, score: np.ndarray) -> int:
-    """The document's place in the order: its best chunk's score, then its own id."""
-    return int(packed(score[:1], view.index.document_place[[document]])[0]) if len(chunks) else -1
-
-
-def _share(groups: tuple[tuple[tuple[Need, ...], ...], ...], chunks: np.ndarray) -> float:
-    """Share of the groups that have an alternative all of whose spans are in `chunks`."""
-    return sum(any(all(np.isin(parts, chunks).sum() >= need for parts, need in alternative) for alternative in group)
-               for group in groups) / len(groups)
+def _span_rank(need: Need, rank: dict[int, int]) -> float:
+    """Where the span is recovered: by the first chunk that contains it whole, else by the last of its parts."""
+    chunks, every = need
+    ranks = [rank.get(chunk, math.inf) for chunk in chunks]
+    return (max if every else min)(ranks, default=math.inf)
