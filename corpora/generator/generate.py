@@ -9,8 +9,8 @@ import numpy as np
 from corpora.documents import Corpus, Document, Query, Target
 from corpora.generator.abilities import ABILITIES
 from corpora.generator.names import Names, drawn
-from corpora.generator.registry import DOMAINS
-from corpora.generator.scene import CASES, EFFECTS, NAMES_PER_DOCUMENT, Ask, Family, Scene
+from corpora.generator.registry import tables
+from corpora.generator.scene import CASES, EFFECTS, NAMES_PER_DOCUMENT, Ask, Family, Scene, sentences_for
 from corpora.generator.settings import GeneratorSettings
 
 TOKENS_PER_WORD = 1.3
@@ -58,9 +58,10 @@ def _family(settings: GeneratorSettings, seed: int, number: int, document: int, 
             names: Names) -> tuple[Family, str]:
     """Draws what the siblings share, and measures the gaps so that they reach the length asked for."""
     rng = np.random.default_rng([seed, number, 0])
-    ability = settings.abilities[number % len(settings.abilities)]
-    round_ = number // len(settings.abilities)
-    domain = DOMAINS[settings.domains[(round_ + 2 * (number % len(settings.abilities))) % len(settings.domains)]]
+    round_, turn = divmod(number, len(settings.abilities))
+    ability = settings.abilities[turn]
+    allowed = tables(ability, settings.domains)
+    domain = allowed[(round_ + 2 * turn) % len(allowed)]
 
     def some(things, many):
         return tuple(things[place] for place in rng.permutation(len(things))[:many])
@@ -77,8 +78,7 @@ def _family(settings: GeneratorSettings, seed: int, number: int, document: int, 
     )
     bare = _write(family, ability, 0, document, names, seed)
     missing = settings.length / TOKENS_PER_WORD - len(bare.page.text.split())
-    words_each = np.mean([len(clause.split()) for pool in domain.filler for clause in pool]) * 3
-    return replace(family, gaps=tuple(_shares(max(0, round(missing / words_each)), bare.gaps))), ability
+    return replace(family, gaps=tuple(_shares(sentences_for(missing, domain, clauses), bare.gaps))), ability
 
 
 def _write(family: Family, ability: str, sibling: int, document: int, names: Names, seed: int) -> Scene:

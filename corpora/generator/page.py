@@ -11,7 +11,7 @@ class Page:
     def __init__(self) -> None:
         self._pieces: list[str] = []
         self._length = 0
-        self._fresh = True
+        self._gap = ""
 
     def heading(self, text: str) -> Span:
         """A paragraph of its own."""
@@ -21,14 +21,20 @@ class Page:
         return span
 
     def paragraph(self) -> None:
-        self._fresh = True
+        """What comes next begins a paragraph."""
+        self._gap = "\n\n" if self._length else ""
+
+    def line(self, text: str) -> Span:
+        """A line of its own inside the paragraph."""
+        if self._gap == " ":
+            self._gap = "\n"
+        return self.sentence(text)
 
     def sentence(self, text: str) -> Span:
-        gap = "" if not self._length else "\n\n" if self._fresh else " "
-        start = self._length + len(gap)
-        self._pieces += (gap, text)
+        start = self._length + len(self._gap)
+        self._pieces += (self._gap, text)
         self._length = start + len(text)
-        self._fresh = False
+        self._gap = " "
         return start, self._length
 
     @property

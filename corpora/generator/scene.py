@@ -93,20 +93,28 @@ class Scene:
         self.page.paragraph()
         return self.page.sentence(self.domain.closing.format(name=name))
 
+    def value(self) -> str:
+        """Depends on nothing that tells the answers apart."""
+        number = int(self.rng.integers(self.family.attribute.low, self.family.attribute.high))
+        return f"{number:,}" if self.domain.language == "en" else str(number)
+
     def answer(self, before: str = "") -> Span:
-        """An answer sentence: `before`, a shape of the family's, and a value that depends on nothing."""
-        attribute, shapes = self.family.attribute, self.family.shapes
-        value = f"{self.rng.integers(attribute.low, attribute.high):,}"
-        clause = before + shapes[self.rng.integers(len(shapes))].format(value=value)
-        return self.page.sentence(f"{clause[0].upper()}{clause[1:]}.")
+        """An answer sentence: `before`, one of the family's shapes, a value."""
+        shapes = self.family.shapes
+        clause = before + shapes[self.rng.integers(len(shapes))].format(value=self.value())
+        return self.page.sentence(f"{capital(clause)}.")
 
     def fill(self) -> None:
         """A gap: as many sentences that say nothing as the document's length asks for."""
+        for sentence in self.gap():
+            self.page.sentence(sentence)
+
+    def gap(self) -> list[str]:
+        """The sentences of the next gap, the same in every sibling."""
         many = self.family.gaps[self.gaps] if self.family.gaps else 0
-        for number in range(self._filled, self._filled + many):
-            self.page.sentence(filler(self.domain, self.family.filler, number))
-        self._filled += many
         self.gaps += 1
+        self._filled += many
+        return [filler(self.domain, self.family.filler, number) for number in range(self._filled - many, self._filled)]
 
     def ask(self, item: str, answer: Span, *evidence: Group, after: str = "") -> None:
         forms = self.family.attribute.asks
@@ -121,6 +129,10 @@ class Scene:
             yield self.domain.parts[part], heading, self.answer()
 
 
+def capital(text: str) -> str:
+    return text[0].upper() + text[1:]
+
+
 def filler(domain: Domain, order: tuple[int, ...], number: int) -> str:
     """Sentence `number` of the family's filler: single clauses first, then pairs of them."""
     rounds, place = divmod(number, len(order))
@@ -129,6 +141,13 @@ def filler(domain: Domain, order: tuple[int, ...], number: int) -> str:
         second = _clause(domain, order[(place + rounds * 7 + 1) % len(order)])
         clause = f"{clause}; {second[0].lower()}{second[1:]}"
     return f"{clause}."
+
+
+def sentences_for(words: float, domain: Domain, clauses: int) -> int:
+    """How many sentences of `filler` come nearest to so many words: those after the first round are twice as long."""
+    each = sum(sum(len(text.split()) for text in pool) / len(pool) for pool in domain.filler)
+    single = max(0, round(words / each))
+    return single if single <= clauses else clauses + (single - clauses) // 2
 
 
 def _clause(domain: Domain, place: int) -> str:

@@ -7,7 +7,7 @@ from typing import Annotated
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
 from corpora.generator.abilities import ABILITIES
-from corpora.generator.registry import DOMAINS
+from corpora.generator.registry import DOMAINS, TRANSLATED, tables
 from corpora.generator.scene import MOST_ITEMS
 
 
@@ -46,6 +46,10 @@ class GeneratorSettings(BaseModel):
         if self.items > MOST_ITEMS:
             raise ValueError(f"{self.candidates} candidates in {self.siblings} siblings are {self.items} a document; "
                              f"at most {MOST_ITEMS} fit: ask for {-(-self.candidates // MOST_ITEMS)} siblings or more")
+        for ability in self.abilities:
+            if not tables(ability, self.domains):
+                raise ValueError(f"the ability {ability!r} cannot be written in {', '.join(self.domains)}: add one of "
+                                 f"{', '.join(dict.fromkeys(table.name for table in TRANSLATED))}, or leave it out")
         if self.queries is not None and self.queries > self.documents * self.items:
             raise ValueError(f"{self.queries} queries, but only {self.documents * self.items} answer sentences")
         return self

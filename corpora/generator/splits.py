@@ -11,17 +11,18 @@ ABILITIES = ("entity identity", "period or version", "definitions and aliases", 
 SIZES: dict[str, dict[str, dict[str, int]]] = {
     "demo": {
         "train": {"families": 40, "siblings": 12, "candidates": 60, "queries": 1600, "length": 230},
-        "dev": {"families": 8, "siblings": 12, "candidates": 60, "queries": 200, "length": 230},
+        "dev": {"families": 12, "siblings": 10, "candidates": 50, "queries": 216, "length": 230},
         "confirm": {"families": 24, "siblings": 11, "candidates": 55, "queries": 360, "length": 230},
-        "test": {"families": 8, "siblings": 12, "candidates": 60, "queries": 160, "length": 230},
+        "test": {"families": 12, "siblings": 10, "candidates": 50, "queries": 216, "length": 230},
     },
     "quick": {
         "train": {"families": 24, "siblings": 10, "candidates": 50, "queries": 800, "length": 170},
-        "dev": {"families": 6, "siblings": 10, "candidates": 50, "queries": 150, "length": 170},
+        "dev": {"families": 10, "siblings": 9, "candidates": 54, "queries": 150, "length": 170},
         "confirm": {"families": 20, "siblings": 10, "candidates": 50, "queries": 300, "length": 170},
-        "test": {"families": 4, "siblings": 10, "candidates": 50, "queries": 80, "length": 170},
+        "test": {"families": 10, "siblings": 9, "candidates": 54, "queries": 150, "length": 170},
     },
 }
+"""Per split, `families` of `siblings`; ten or more, so that none is over a tenth of its split."""
 
 
 def demo_splits(seed: int, size: str = "demo") -> dict[str, Corpus]:
