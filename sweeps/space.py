@@ -21,6 +21,7 @@ import math
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from difflib import get_close_matches
+from functools import cached_property
 from graphlib import TopologicalSorter
 from itertools import islice
 from typing import Any
@@ -173,13 +174,15 @@ class Space:
         for fields, varied in self.combinations(lambda entry: entry.values):
             yield Suggestion(Recipe(**fields), varied)
 
-    @property
+    @cached_property
     def size(self) -> int | None:
-        """Number of points; None where an interval of reals is searched, or past a million."""
-        if any(isinstance(leaf, Real) for entry in self.entries.values() for leaf in leaves(entry)):
+        """Number of points; None where an interval of reals is searched."""
+        searched = self.searched.values()
+        if any(isinstance(leaf, Real) for entry in searched for leaf in leaves(entry)):
             return None
-        count = sum(1 for _ in islice(self.combinations(lambda entry: entry.values), 1_000_001))
-        return count if count <= 1_000_000 else None
+        if any(isinstance(entry, Conditional) for entry in searched):
+            return sum(1 for _ in self.combinations(lambda entry: entry.values))
+        return math.prod(len(entry.values) for entry in searched)
 
     def describe(self) -> list[str]:
         return [f"{name}: {_describe(entry)}" for name, entry in self.searched.items()]

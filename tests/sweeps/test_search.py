@@ -1,0 +1,191 @@
+"""Every sampler passes these: what a proposal depends on, and what the search is told."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import math
+
+import numpy as np
+import optuna
+import pytest
+
+from sweeps.config import SweepConfig
+from sweeps.ledger_state import Checkpoint, Report, Scores, Trial
+from sweeps.search import Searcher
+from sweeps.space_reading import read_space
+
+SAMPLERS = {
+    "random": ("random", 1), "tpe": ("tpe", 1), "motpe": ("tpe", 2), "nsga2": ("nsga2", 2), "grid": ("grid", 1),
+}  # fmt: skip
+FINITE = {
+    "weight": {"grid": [0.0, 0.25, 0.5, 1.0]},
+    "chunking_mix": {"choice": [{"sentence": 1}, {"sentence": 1, "tokens:64": 1}]},
+    "objective": {"choice": ["distil", "gold"]},
+    "top_n": {"when": {"objective": "distil"}, "then": {"randint": [1, 3]}, "else": 1},
+}
+OPEN = FINITE | {
+    "weight": {"uniform": [0, 1]},
+    "learning_rate": {"loguniform": [1e-5, 1e-3]},
+    "teacher_temperature": {"when": {"objective": "distil"}, "then": {"loguniform": [0.02, 1]}},
+}
+BOTH = ["context/Answer@10", "context/Document@1"]
+
+
+def a_config(sampler: str, space: dict, trials: int | None = 60, seed: int = 0) -> SweepConfig:
+    name, objectives = SAMPLERS[sampler]
+    search = {"sampler": name, "trials": trials, "seed": seed, "startup": 6}
+    return SweepConfig.model_validate(
+        {
+            "name": "t",
+            "corpora": {"generate": "quick"},
+            "recipe": space,
+            "search": search | {"objectives": [{"metric": metric} for metric in BOTH[:objectives]]},
+        }
+    )
+
+
+def space_of(sampler: str) -> dict:
+    return FINITE if sampler == "grid" else OPEN
+
+
+def values_of(varied: dict) -> tuple[float, float]:
+    """Best where the weight is near 0.7, with a trade against the second objective."""
+    return 1 - abs(varied["weight"] - 0.7), 1 - varied["weight"] ** 2
+
+
+def a_trial(ordinal: int, suggestion, status: str = "finished", values=None) -> Trial:
+    figures = dict(zip(BOTH, values or values_of(suggestion.varied), strict=True))
+    checkpoint = Checkpoint("f", "s", 0.0, {"dev": Scores(figures, None, 0.0, None)})
+    trial = Trial(ordinal, f"t{ordinal}", suggestion.recipe.model_dump(mode="json"), suggestion.varied, 0.0, status)
+    trial.reports = {20: Report({"inline/Answer@10": figures[BOTH[0]]}, 0.0, {})}
+    trial.checkpoints = {20: checkpoint}
+    return trial
+
+
+def run(searcher: Searcher, count: int, slots: int = 2, start: list[Trial] | None = None) -> list[Trial]:
+    """A sweep in deterministic order: proposal k sees trials up to k - slots; every fifth is stopped, every seventh fails."""
+    trials = list(start or [])
+    for ordinal in range(len(trials), count):
+        seen, pending = trials[: max(0, ordinal - slots + 1)], trials[max(0, ordinal - slots + 1) :]
+        status = "stopped" if ordinal % 5 == 4 else "failed" if ordinal % 7 == 6 else "finished"
+        trials.append(a_trial(ordinal, searcher.ask(ordinal, seen, pending), status))
+    return trials
+
+
+def varied(trials: list[Trial]) -> list[str]:
+    return [json.dumps(trial.varied, sort_keys=True) for trial in trials]
+
+
+@pytest.mark.parametrize("sampler", SAMPLERS)
+def test_rebuilt_from_the_ledger_it_proposes_what_it_would_have_proposed(sampler):
+    config = a_config(sampler, space_of(sampler), 20)
+    whole = run(Searcher(config), 20)
+    for cut in (0, 1, 7, 13):
+        assert varied(run(Searcher(config), 20, start=whole[:cut])) == varied(whole)
+
+
+@pytest.mark.parametrize("sampler", SAMPLERS)
+def test_a_proposal_depends_on_nothing_but_what_it_is_shown(sampler):
+    config = a_config(sampler, space_of(sampler), 32)
+    trials = run(Searcher(config), 15)
+    fresh, used = Searcher(config), Searcher(config)
+    for ordinal in (3, 9, 15):
+        used.ask(ordinal, trials[:ordinal])
+    state = np.random.get_state()[1].copy()
+    expected = fresh.ask(15, trials[:13], trials[13:])
+    shuffled = [trials[i] for i in np.random.default_rng(1).permutation(13)]
+    assert used.ask(15, shuffled, trials[13:]) == expected
+    assert (np.random.get_state()[1] == state).all()
+
+
+@pytest.mark.parametrize("sampler", SAMPLERS)
+def test_the_outcome_of_pending_trials_is_not_seen(sampler):
+    searcher = Searcher(a_config(sampler, space_of(sampler), 32))
+    trials = run(searcher, 15)
+    for trial in trials[13:]:
+        expected = searcher.ask(15, trials[:13], trials[13:])
+        trial.status, trial.checkpoints = "running", {}
+        assert searcher.ask(15, trials[:13], trials[13:]) == expected
+
+
+@pytest.mark.parametrize("sampler", SAMPLERS)
+def test_every_proposal_lies_in_the_space(sampler):
+    space = read_space(space_of(sampler))
+    for trial in run(Searcher(a_config(sampler, space_of(sampler), 30)), 30):
+        assert 0 <= trial.params["weight"] <= 1 and 1 <= trial.params["top_n"] <= 3
+        gold = trial.params["objective"] == "gold"
+        assert ("top_n" in trial.varied) is not gold
+        assert set(space.recall(trial.varied)) == set(trial.varied)
+        for name, value in trial.varied.items():
+            assert json.loads(json.dumps(value)) == value, name
+
+
+@pytest.mark.parametrize("sampler", SAMPLERS)
+def test_a_finite_space_is_walked_without_repeats_and_ends(sampler):
+    searcher = Searcher(a_config(sampler, FINITE, 500))
+    points = 4 * 2 * (3 + 1)
+    assert searcher.trials == points
+    trials = run(searcher, points)
+    assert len(set(varied(trials))) == points
+    labels = [searcher.ask(trial.ordinal, trials[: trial.ordinal]).label for trial in trials[:3]]
+    assert all("w=" in label and "mix=" in label for label in labels)
+
+
+@pytest.mark.parametrize("sampler", sorted(set(SAMPLERS) - {"grid"}))
+def test_seeds_differ(sampler):
+    one, two = (run(Searcher(a_config(sampler, OPEN, seed=seed)), 4) for seed in (0, 1))
+    assert not set(varied(one)) & set(varied(two))
+
+
+def test_the_grid_is_the_product_in_the_order_of_the_file():
+    space = {"weight": {"grid": [0.0, 0.5]}, "top_n": {"grid": [1, 2, 3]}}
+    trials = run(Searcher(a_config("grid", space, None)), 6)
+    expected = [{"weight": w, "top_n": n} for w, n in itertools.product([0.0, 0.5], [1, 2, 3])]
+    assert [trial.varied for trial in trials] == expected
+
+
+@pytest.mark.parametrize(("sampler", "gain"), [("tpe", 0.08), ("motpe", 0.0), ("nsga2", 0.0)])
+def test_learning_beats_chance(sampler, gain):
+    """Mean of the (first) objective over the last proposals, against random over the same seeds."""
+    space = {"weight": {"uniform": [0, 1]}, "learning_rate": {"loguniform": [1e-5, 1e-3]}}
+
+    def late(name: str) -> float:
+        scores = []
+        for seed in range(3):
+            searcher, trials = Searcher(a_config(name, space, seed=seed)), []
+            for ordinal in range(40):
+                suggestion = searcher.ask(ordinal, trials)
+                peak = 1 - abs(suggestion.varied["weight"] - 0.7)  # both objectives agree here
+                trials.append(a_trial(ordinal, suggestion, values=(peak, peak)))
+            scores += [trial.checkpoints[20].scores["dev"].figures[BOTH[0]] for trial in trials[25:]]
+        return sum(scores) / len(scores)
+
+    assert late(sampler) > late("random") + gain
+
+
+@pytest.mark.parametrize("objectives", [1, 2])
+def test_what_optuna_is_told(objectives):
+    searcher = Searcher(a_config("tpe" if objectives == 1 else "motpe", OPEN))
+    suggestion = searcher.ask(0, [])
+    states = {}
+    for status in ("finished", "stopped", "failed"):
+        frozen = searcher._frozen(a_trial(0, suggestion, status), is_pending=False)
+        states[status] = frozen.state.name
+        assert frozen.user_attrs["steps"] == 20
+        if status == "stopped":
+            expected = {20: values_of(suggestion.varied)[0]} if objectives == 1 else {}
+            assert frozen.intermediate_values == expected
+    assert states == {"finished": "COMPLETE", "stopped": "PRUNED", "failed": "FAIL"}
+    infinite = a_trial(0, suggestion, values=(math.nan, math.inf))
+    assert searcher._frozen(infinite, is_pending=False).state.name == "FAIL"
+    unscored = a_trial(0, suggestion)
+    unscored.checkpoints[20].scores.clear()
+    assert searcher._frozen(unscored, is_pending=False).state.name == "RUNNING"
+
+
+def test_optuna_says_nothing(capfd):
+    run(Searcher(a_config("nsga2", OPEN)), 8)
+    run(Searcher(a_config("motpe", OPEN)), 8)
+    assert capfd.readouterr() == ("", "")
+    assert optuna.logging.get_verbosity() == optuna.logging.ERROR
