@@ -9,7 +9,20 @@ from hypothesis import strategies as st
 from corpora.errors import StockpotError
 from sweeps import keys
 
-METRICS = ["nDCG", "Answer", "EvidenceRecall", "AllEvidence", "Document", "SpanHit", "UnionHit", "SpanMRR"]
+METRICS = [
+    "nDCG",
+    "Answer",
+    "EvidenceRecall",
+    "AllEvidence",
+    "Document",
+    "SpanHit",
+    "UnionHit",
+    "SpanMRR",
+    "AP",
+    "RR",
+    "P",
+    "R",
+]
 READABLE = {
     "dev/context/Answer@10": "dev/context/answer_at_10",
     "dev/q2c/nDCG@10": "dev/q2c/ndcg_at_10",
@@ -41,7 +54,9 @@ def test_the_systems_own_names_are_readable_and_come_back(name):
 
 
 @settings(deadline=None)
-@given(st.sampled_from(METRICS), st.integers(1, 5000), st.sampled_from(["", "tok"]), st.sampled_from(["dev", "confirm"]))
+@given(
+    st.sampled_from(METRICS), st.integers(1, 5000), st.sampled_from(["", "tok"]), st.sampled_from(["dev", "confirm"])
+)
 def test_every_metric_of_the_design_comes_back(metric, cutoff, unit, split):
     name = f"{split}/suite/{metric}@{cutoff}{unit}"
     assert keys.metric_name(keys.metric_key(name)) == name

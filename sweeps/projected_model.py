@@ -1,0 +1,103 @@
+"""What the sweep ships, as a logged model with its files and a version of a registered model."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from corpora.errors import StockpotError
+from sweeps.keys import metric_keys
+from sweeps.ledger_state import LedgerState
+from sweeps.projected_trial import LONGEST_TAG, METRICS, batches, dataset_of, fitted, milliseconds
+
+if TYPE_CHECKING:
+    from mlflow import MlflowClient
+    from mlflow.entities import LoggedModel
+
+
+def shipped_model(state: LedgerState) -> Mapping[str, Any] | None:
+    """The newest `shipped` event: folder (from the sweep's folder), decision, figures {split: {figure: value}}."""
+    shipped = [event for (what, _), event in state.soup.items() if what == "shipped"]
+    return max(shipped, key=lambda event: event["time"], default=None)
+
+
+def registered_name(state: LedgerState) -> str:
+    """The registered model's name: the config's, else the sweep's, without the characters MLflow refuses."""
+    chosen = (state.sweep["config"].get("mlflow") or {}).get("register") or state.sweep["name"]
+    return re.sub(r"[^\w .-]", "-", chosen).strip(" .")[:250] or "stockpot"
+
+
+def project_shipped(client: MlflowClient, experiment_id: str, run_id: str, folder: Path, state: LedgerState) -> None:
+    """Found by tag before it is made; its files are copied into the store, so a version always points to real ones."""
+    event = shipped_model(state)
+    if event is None:
+        return
+    model = _logged_model(client, experiment_id, run_id, folder / event["folder"], state, event)
+    _metrics(client, run_id, model, state, event)
+    _version(client, run_id, model, state, event)
+
+
+def _logged_model(
+    client: MlflowClient, experiment_id: str, run_id: str, files: Path, state: LedgerState, event: Mapping[str, Any]
+) -> LoggedModel:
+    """READY once all files are there, so an interrupted copy is done again."""
+    from mlflow.entities import LoggedModelOutput
+
+    tags = {
+        "stockpot.kind": "shipped",
+        "stockpot.sweep_id": state.sweep["sweep_id"],
+        "stockpot.key": event["key"],
+        "stockpot.decision": fitted(str(event.get("decision", "")), LONGEST_TAG, "soup.json"),
+        "stockpot.folder": event["folder"],
+    }
+    ours = client.search_logged_models([experiment_id], f"tags.`stockpot.sweep_id` = '{tags['stockpot.sweep_id']}'")
+    same = [model for model in ours if model.tags.get("stockpot.key") == event["key"]]
+    found = sorted(same, key=lambda model: model.model_id)
+    model = found[0] if found else client.create_logged_model(experiment_id, "shipped", run_id, tags, None, "checkpoint")
+    for twin in found[1:]:
+        client.delete_logged_model(twin.model_id)
+    if model.status != "READY":
+        if not files.is_dir():
+            raise StockpotError(f"{files} is missing: it holds the model that the ledger says ships")
+        client.log_model_artifacts(model.model_id, str(files))
+        client.finalize_logged_model(model.model_id, "READY")
+    if model.model_id not in {output.model_id for output in client.get_run(run_id).outputs.model_outputs}:
+        client.log_outputs(run_id, [LoggedModelOutput(model.model_id, 0)])
+    return model
+
+
+def _metrics(client: MlflowClient, run_id: str, model: LoggedModel, state: LedgerState, event: Mapping[str, Any]) -> None:
+    from mlflow.entities import DatasetInput, InputTag, Metric
+
+    held = {metric.key for metric in model.metrics or ()}
+    points = []
+    for split, figures in sorted(event.get("figures", {}).items()):
+        dataset = dataset_of(state, split)
+        client.log_inputs(run_id, [DatasetInput(dataset, [InputTag("mlflow.data.context", "evaluation")])])
+        for name, key in metric_keys(figures).items():
+            if key not in held:
+                when, value = milliseconds(event["time"]), figures[name]
+                points.append(Metric(key, value, when, 0, model.model_id, dataset.name, dataset.digest))
+    for chunk in batches(points, METRICS):
+        client.log_batch(run_id, metrics=chunk)
+
+
+def _version(client: MlflowClient, run_id: str, model: LoggedModel, state: LedgerState, event: Mapping[str, Any]) -> None:
+    from mlflow.exceptions import MlflowException
+
+    name = registered_name(state)
+    try:
+        client.get_registered_model(name)
+    except MlflowException as error:
+        if error.error_code != "RESOURCE_DOES_NOT_EXIST":
+            raise
+        client.create_registered_model(name, {"stockpot.kind": "shipped"}, "What stockpot's sweeps ship.")
+    if client.search_model_versions(f"name = '{name}' AND tags.`stockpot.model_id` = '{model.model_id}'"):
+        return
+    tags = {"stockpot.model_id": model.model_id, "stockpot.sweep_id": state.sweep["sweep_id"], "stockpot.key": event["key"]}
+    client.create_model_version(
+        name, model.artifact_location, run_id, tags, description=str(event.get("decision", "")), model_id=model.model_id,
+        await_creation_for=0,
+    )  # fmt: skip

@@ -1,0 +1,95 @@
+"""The sweep's own MLflow run: description, config, figures and table of results; what ships is in projected_model."""
+
+from __future__ import annotations
+
+import csv
+import hashlib
+import io
+import json
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from sweeps import summary
+from sweeps.keys import metric_keys
+from sweeps.ledger_state import LedgerState
+from sweeps.projected_model import project_shipped
+from sweeps.projected_trial import FORMAT, LONGEST_TAG, fitted, mark_of, milliseconds
+
+if TYPE_CHECKING:
+    from mlflow import MlflowClient
+    from mlflow.entities import Run
+
+STATUS = {"running": "RUNNING", "finished": "FINISHED", "interrupted": "KILLED", "failed": "FAILED"}
+
+
+class SweepProjection:
+    """The parent run, found or made on construction."""
+
+    def __init__(self, client: MlflowClient, experiment_id: str, folder: Path, run: Run | None, state: LedgerState):
+        self.client, self.experiment_id, self.folder = client, experiment_id, folder
+        run = run or self._create(state)
+        self.run_id, self._status = run.info.run_id, run.info.status
+        self._shown = run.data.tags.get("stockpot.projected", "")
+
+    def _create(self, state: LedgerState) -> Run:
+        sweep = state.sweep
+        tags = {"stockpot.kind": "sweep", "stockpot.sweep_id": sweep["sweep_id"], "mlflow.source.name": "stockpot"}
+        for name, value in summary.flat(sweep["attributes"]):
+            tags[f"stockpot.{name}"[:250]] = fitted(summary.readable(value), LONGEST_TAG, "config.json")
+        return self.client.create_run(self.experiment_id, milliseconds(sweep["time"]), tags, sweep["name"][:250])
+
+    def project(self, state: LedgerState) -> str:
+        """Brings the page up to the ledger; returns the `page_mark` that it shows now."""
+        from mlflow.entities import RunTag
+
+        mark = page_mark(state)
+        if mark == self._shown:
+            return mark
+        with tempfile.TemporaryDirectory() as made:
+            write_artifacts(state, Path(made))
+            self.client.log_artifacts(self.run_id, made)
+        project_shipped(self.client, self.experiment_id, self.run_id, self.folder, state)
+        if state.status == "running":
+            self.client.update_run(self.run_id, STATUS[state.status])
+        else:
+            self.client.set_terminated(self.run_id, STATUS[state.status], milliseconds(state.updated))
+        tags = {
+            "mlflow.note.content": summary.description(state),
+            "mlflow.loggedArtifacts": json.dumps([{"path": "results.json", "type": "table"}]),
+            "stockpot.status": state.status,
+        }
+        self.client.log_batch(self.run_id, tags=[RunTag(*tag) for tag in tags.items()])
+        # Set last: whoever finds this tag may trust everything before it.
+        self.client.set_tag(self.run_id, "stockpot.projected", mark)
+        self._shown = mark
+        return mark
+
+
+def page_mark(state: LedgerState) -> str:
+    """Changes whenever the ledger learns something that the page shows."""
+    trials = [(ordinal, *mark_of(state, trial)) for ordinal, trial in sorted(state.trials.items())]
+    shown = [FORMAT, state.status, state.reason, trials, sorted(state.baselines), sorted(state.soup)]
+    return hashlib.sha256(json.dumps(shown).encode()).hexdigest()[:16]
+
+
+def write_artifacts(state: LedgerState, folder: Path) -> None:
+    """The files of the sweep's run: config.json, results.{csv,json}, metric_names.json, soup.json, figures/*.png."""
+    from sweeps.figures import sweep_figures
+
+    def write(name: str, value: object) -> None:
+        (folder / name).write_text(json.dumps(value, ensure_ascii=False, indent=1), encoding="utf-8")
+
+    write("config.json", state.sweep)
+    columns, rows = summary.results(state)
+    write("results.json", {"columns": columns, "data": rows})
+    text = io.StringIO()
+    csv.writer(text).writerows([columns, *rows])
+    (folder / "results.csv").write_text(text.getvalue(), encoding="utf-8")
+    keys = metric_keys(sorted(summary.metric_names(state)))
+    write("metric_names.json", {key: name for name, key in keys.items()})
+    if state.soup:
+        write("soup.json", list(state.soup.values()))
+    (folder / "figures").mkdir()
+    for name, figure in sweep_figures(state):
+        figure.savefig(folder / "figures" / f"{name}.png", dpi=120)

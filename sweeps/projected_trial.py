@@ -1,0 +1,250 @@
+"""One trial of the ledger as one MLflow run, its checkpoints as logged models with metrics linked to model and dataset.
+
+Everything here may be said twice: a point of a metric carries the ledger's time and the optimiser step, which MLflow
+keeps once; runs and logged models are found by tag before they are made.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from sweeps.keys import metric_keys, param_key
+from sweeps.ledger_state import LedgerState, Trial
+from sweeps.summary import flat, readable, trial_name
+
+if TYPE_CHECKING:
+    from mlflow import MlflowClient
+    from mlflow.entities import Dataset, LoggedModel, Run
+
+FORMAT = 1  # of the projection; a new one projects every trial again
+METRICS, PARAMS = 1000, 100  # MLflow's limits of one request
+LONGEST_PARAM, LONGEST_TAG = 6000, 8000  # characters: MLflow cuts longer ones silently
+STATUS = {
+    "proposed": "SCHEDULED",
+    "running": "RUNNING",
+    "interrupted": "KILLED",
+    "finished": "FINISHED",
+    "stopped": "FINISHED",
+    "failed": "FAILED",
+}
+
+
+@dataclass
+class HeldModel:
+    """A checkpoint's logged model: which metrics it has, as (key, step), and whether its run shows it."""
+
+    model_id: str
+    points: set[tuple[str, int]]
+    linked: bool
+
+
+@dataclass
+class HeldRun:
+    """What MLflow holds of a trial, as far as this process knows."""
+
+    run_id: str
+    status: str  # as MLflow says it
+    shown: str  # as we say it
+    fingerprint: str
+    looked: bool = False
+    reports: set[int] = field(default_factory=set)
+    inputs: set[str] = field(default_factory=set)
+    models: dict[int, HeldModel] = field(default_factory=dict)  # by step
+
+    @classmethod
+    def of(cls, run: Run) -> HeldRun:
+        tags = run.data.tags
+        return cls(run.info.run_id, run.info.status, tags.get("stockpot.status", ""), tags.get("stockpot.projected", ""))
+
+
+class TrialProjection:
+    """Projects the trials of one sweep into an experiment, under the parent run."""
+
+    def __init__(self, client: MlflowClient, experiment_id: str, parent_id: str):
+        self.client, self.experiment_id, self.parent_id = client, experiment_id, parent_id
+
+    def project(self, state: LedgerState, trial: Trial, run: HeldRun | None) -> HeldRun:
+        """Brings `run` (made when None) up to the ledger; what it holds already is not sent again."""
+        run = run or self._create(state, trial)
+        fingerprint = _fingerprint(state, trial)
+        if run.fingerprint != fingerprint:
+            if not run.looked:
+                self._look(trial, run)
+            self._reports(trial, run)
+            for step in sorted(trial.checkpoints):
+                self._checkpoint(state, trial, step, run)
+            self._status(state, trial, run)
+            # Set last: whoever finds this tag may trust everything before it.
+            if trial.has_ended:
+                self.client.set_tag(run.run_id, "stockpot.projected", fingerprint)
+                run.fingerprint = fingerprint
+        return run
+
+    def _create(self, state: LedgerState, trial: Trial) -> HeldRun:
+        tags = {
+            "stockpot.kind": "trial",
+            "stockpot.sweep_id": state.sweep["sweep_id"],
+            "stockpot.trial_id": trial.trial_id,
+            "stockpot.ordinal": str(trial.ordinal),
+            "mlflow.parentRunId": self.parent_id,
+            "mlflow.source.name": "stockpot",
+        }
+        began = milliseconds(trial.proposed if trial.started is None else trial.started)
+        return HeldRun.of(self.client.create_run(self.experiment_id, began, tags, trial_name(trial)))
+
+    def _look(self, trial: Trial, run: HeldRun) -> None:
+        """Sends the params, which never change, and learns which logged models an earlier process left."""
+        from mlflow.entities import Param
+
+        params = [(name, readable(value)) for name, value in flat(trial.params)]
+        if any(len(value) > LONGEST_PARAM for _, value in params):
+            self.client.log_text(run.run_id, json.dumps(trial.params, ensure_ascii=False, indent=1), "params.json")
+        sent = [Param(param_key(name), fitted(value, LONGEST_PARAM, "params.json")) for name, value in params]
+        for chunk in batches(sent, PARAMS):
+            self.client.log_batch(run.run_id, params=chunk)
+        linked = {output.model_id for output in self.client.get_run(run.run_id).outputs.model_outputs}
+        for model in sorted(self._models_of(trial), key=lambda model: model.model_id):
+            step = int(model.tags["stockpot.step"])
+            if model.source_run_id == run.run_id and step not in run.models:
+                points = {(metric.key, metric.step) for metric in model.metrics or ()}
+                run.models[step] = HeldModel(model.model_id, points, model.model_id in linked)
+            else:  # made twice: the answer to the first request was lost
+                self.client.delete_logged_model(model.model_id)
+        run.looked = True
+
+    def _models_of(self, trial: Trial) -> Iterator[LoggedModel]:
+        wanted, token = f"tags.`stockpot.trial_id` = '{trial.trial_id}'", None
+        while True:
+            page = self.client.search_logged_models([self.experiment_id], wanted, max_results=50, page_token=token)
+            yield from page
+            if not (token := page.token):
+                return
+
+    def _reports(self, trial: Trial, run: HeldRun) -> None:
+        from mlflow.entities import Metric
+
+        new = sorted(set(trial.reports) - run.reports)
+        points = [
+            Metric(key, report.metrics[name], milliseconds(report.time), step)
+            for step in new
+            for report in [trial.reports[step]]
+            for name, key in metric_keys(report.metrics).items()
+        ]
+        for chunk in batches(points, METRICS):
+            self.client.log_batch(run.run_id, metrics=chunk)
+        run.reports.update(new)
+
+    def _checkpoint(self, state: LedgerState, trial: Trial, step: int, run: HeldRun) -> None:
+        from mlflow.entities import LoggedModelOutput, Metric
+
+        if step not in run.models:
+            run.models[step] = HeldModel(self._create_model(trial, step, run), set(), linked=False)
+        model = run.models[step]
+        points = []
+        for split, scores in sorted(trial.checkpoints[step].scores.items()):
+            dataset = self._input(state, split, run)
+            for name, key in metric_keys(scores.figures).items():
+                # MLflow keeps a logged model's metrics once only up to 100 names a batch: what it has is left out.
+                if (key, step) not in model.points:
+                    when, value = milliseconds(scores.time), scores.figures[name]
+                    points.append(Metric(key, value, when, step, model.model_id, dataset.name, dataset.digest))
+        for chunk in batches(points, METRICS):
+            self.client.log_batch(run.run_id, metrics=chunk)
+            model.points.update((point.key, step) for point in chunk)
+        if not model.linked:
+            self.client.log_outputs(run.run_id, [LoggedModelOutput(model.model_id, step)])
+            model.linked = True
+
+    def _create_model(self, trial: Trial, step: int, run: HeldRun) -> str:
+        checkpoint = trial.checkpoints[step]
+        tags = {
+            "stockpot.kind": "checkpoint",
+            "stockpot.trial_id": trial.trial_id,
+            "stockpot.step": str(step),
+            "stockpot.folder": checkpoint.folder,
+            "stockpot.sha256": checkpoint.sha256,
+        }
+        params = {param_key(name): fitted(readable(value), LONGEST_PARAM, "params.json") for name, value in flat(trial.varied)}
+        name = f"trial-{trial.ordinal:03d}-step-{step:06d}"
+        model = self.client.create_logged_model(self.experiment_id, name, run.run_id, tags, params, "checkpoint")
+        self.client.finalize_logged_model(model.model_id, "READY")
+        return model.model_id
+
+    def _input(self, state: LedgerState, split: str, run: HeldRun) -> Dataset:
+        from mlflow.entities import DatasetInput, InputTag
+
+        dataset = dataset_of(state, split)
+        if split not in run.inputs:
+            self.client.log_inputs(run.run_id, [DatasetInput(dataset, [InputTag("mlflow.data.context", "evaluation")])])
+            run.inputs.add(split)
+        return dataset
+
+    def _status(self, state: LedgerState, trial: Trial, run: HeldRun) -> None:
+        from mlflow.entities import RunTag
+
+        shown = shown_status(state, trial)
+        if (run.shown, run.status) == (shown, STATUS[shown]):
+            return
+        tags = {"stockpot.status": shown}
+        if trial.reason:
+            tags["stockpot.reason"] = fitted(trial.reason, LONGEST_TAG, "reason.txt")
+            if len(trial.reason) > LONGEST_TAG:
+                self.client.log_text(run.run_id, trial.reason, "reason.txt")
+        if trial.retries:
+            tags["stockpot.retries"] = str(len(trial.retries))
+        self.client.log_batch(run.run_id, tags=[RunTag(*tag) for tag in tags.items()])
+        if trial.ended is None:
+            self.client.update_run(run.run_id, STATUS[shown])
+        else:
+            self.client.set_terminated(run.run_id, STATUS[shown], milliseconds(trial.ended))
+        run.shown, run.status = shown, STATUS[shown]
+
+
+def shown_status(state: LedgerState, trial: Trial) -> str:
+    """The ledger's status; a trial that waits for the sweep to be resumed is `interrupted`."""
+    return trial.status if trial.has_ended or state.status == "running" else "interrupted"
+
+
+def mark_of(state: LedgerState, trial: Trial) -> tuple[str, int, int]:
+    """Changes whenever the ledger learns something about the trial: it only ever adds."""
+    scored = sum(1 + len(checkpoint.scores) for checkpoint in trial.checkpoints.values())
+    return shown_status(state, trial), len(trial.reports), scored
+
+
+def dataset_of(state: LedgerState, split: str) -> Dataset:
+    """A split as MLflow's dataset input, told apart by the hash of its data."""
+    from mlflow.entities import Dataset
+
+    data = state.sweep["attributes"].get("data", state.sweep["sweep_id"])
+    digest = data.get(split, state.sweep["sweep_id"]) if isinstance(data, dict) else f"{data}"
+    return Dataset(name=split, digest=digest[:36], source_type="local", source=json.dumps({"corpora": split}))
+
+
+def fitted(text: str, limit: int, where: str) -> str:
+    """`text`, or its hash and where it stands whole: MLflow would cut it without a word."""
+    if len(text) <= limit:
+        return text
+    return f"sha256:{hashlib.sha256(text.encode()).hexdigest()} ({len(text)} characters, whole in {where})"
+
+
+def batches(items: Sequence[Any], size: int) -> Iterator[Sequence[Any]]:
+    return (items[start : start + size] for start in range(0, len(items), size))
+
+
+def milliseconds(seconds: float) -> int:
+    return round(seconds * 1000)
+
+
+def _fingerprint(state: LedgerState, trial: Trial) -> str:
+    """Of everything that the trial's run shows."""
+    reports = [(step, report.metrics, report.time) for step, report in sorted(trial.reports.items())]
+    checkpoints = [
+        (step, checkpoint.sha256, [(split, scores.figures, scores.time) for split, scores in sorted(checkpoint.scores.items())])
+        for step, checkpoint in sorted(trial.checkpoints.items())
+    ]
+    shown = [FORMAT, shown_status(state, trial), trial.reason, trial.ended, trial.params, reports, checkpoints]
+    return hashlib.sha256(json.dumps(shown, sort_keys=True).encode()).hexdigest()[:16]

@@ -1,0 +1,115 @@
+"""What a sweep found so far, as plain rows and words: MLflow's parent run and the figures show these."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from typing import Any, NamedTuple
+
+from sweeps.ledger_state import LedgerState, Trial
+
+DEFAULT_OBJECTIVE = ("dev/context/Answer@10", "maximize")
+
+
+class Best(NamedTuple):
+    """A trial's best checkpoint on dev by the first objective; of equals the earliest."""
+
+    step: int
+    figures: dict[str, float]
+    value: float
+
+
+def first_objective(state: LedgerState) -> tuple[str, str]:
+    """(metric of the ledger, direction) that orders trials where one number has to."""
+    objectives = state.sweep.get("config", {}).get("search", {}).get("objectives") or ()
+    return (f"dev/{objectives[0]['metric']}", objectives[0]["direction"]) if objectives else DEFAULT_OBJECTIVE
+
+
+def best_checkpoint(state: LedgerState, trial: Trial) -> Best | None:
+    """None as long as no checkpoint of the trial has its full suites on dev."""
+    figure, direction = first_objective(state)
+    sign = 1 if direction == "maximize" else -1
+    scored = [
+        Best(step, checkpoint.scores["dev"].figures, checkpoint.scores["dev"].figures[figure])
+        for step, checkpoint in sorted(trial.checkpoints.items())
+        if figure in getattr(checkpoint.scores.get("dev"), "figures", ())
+    ]
+    return max(scored, key=lambda best: sign * best.value, default=None)
+
+
+def ranked(state: LedgerState) -> list[tuple[Trial, Best]]:
+    """Trials with full dev scores, best first; of equals the lower ordinal."""
+    sign = 1 if first_objective(state)[1] == "maximize" else -1
+    scored = [(trial, best) for trial in state.trials.values() if (best := best_checkpoint(state, trial))]
+    return sorted(scored, key=lambda pair: (-sign * pair[1].value, pair[0].ordinal))
+
+
+def trial_name(trial: Trial) -> str:
+    """`007 weight=0.5 teacher_temperature=0.1`: the ordinal and what varies."""
+    varied = " ".join(f"{key}={_brief(value)}" for key, value in flat(trial.varied))
+    return f"{trial.ordinal:03d} {varied}".strip()[:250]
+
+
+def flat(values: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
+    """Nested parameters as `outer.inner` and a scalar or list."""
+    for key, value in values.items():
+        if isinstance(value, Mapping) and value:
+            yield from flat(value, f"{prefix}{key}.")
+        else:
+            yield prefix + key, value
+
+
+def readable(value: Any) -> str:
+    """One parameter value as text, exact for numbers."""
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, sort_keys=True)
+
+
+def results(state: LedgerState) -> tuple[list[str], list[list[Any]]]:
+    """(columns, rows): every trial by its best checkpoint, best first, then those without scores; then the baselines."""
+    best = {trial.ordinal: best for trial, best in ranked(state)}
+    varied = sorted({key for trial in state.trials.values() for key, _ in flat(trial.varied)})
+    held = [*(one.figures for one in best.values()), *(scores.figures for scores in state.baselines.values())]
+    figures = sorted({name for one in held for name in one if "[" not in name})
+    rows = []
+    for ordinal in [*best, *(ordinal for ordinal in sorted(state.trials) if ordinal not in best)]:
+        trial, found = state.trials[ordinal], best.get(ordinal)
+        params = dict(flat(trial.varied))
+        row = [trial_name(trial), trial.status, found.step if found else None]
+        row += [readable(params[key]) if key in params else None for key in varied]
+        rows.append(row + [found.figures.get(name) if found else None for name in figures])
+    for (name, _), scores in sorted(state.baselines.items()):
+        rows.append([name, "baseline", None, *(None for _ in varied), *(scores.figures.get(figure) for figure in figures)])
+    return ["name", "status", "step", *varied, *figures], rows
+
+
+def description(state: LedgerState) -> str:
+    """Markdown for the head of the sweep's page."""
+    counts: dict[str, int] = {}
+    for trial in state.trials.values():
+        counts[trial.status] = counts.get(trial.status, 0) + 1
+    lines = [
+        f"Sweep **{state.sweep['name']}** is {state.status}: {len(state.trials)} trials"
+        + (f" ({', '.join(f'{n} {status}' for status, n in sorted(counts.items()))})." if counts else ".")
+    ]
+    if order := ranked(state):
+        trial, best = order[0]
+        lines.append(f"Best single on dev: `{trial_name(trial)}` at step {best.step}, "
+                     f"{first_objective(state)[0]} = {best.value:.4f}.")  # fmt: skip
+    lines.append("Figures, the whole config and the table of results are under *Artifacts*; every trial is a child run, "
+                 "every checkpoint a logged model.")  # fmt: skip
+    return "\n\n".join(lines)
+
+
+def _brief(value: Any) -> str:
+    text = f"{value:.4g}" if isinstance(value, float) else readable(value)
+    return text if len(text) <= 40 else text[:39] + "…"
+
+
+def metric_names(state: LedgerState) -> set[str]:
+    """Every metric of the ledger's trials under its own name: `inline/Answer@10`, `dev/context/Answer@10`."""
+    names: set[str] = set()
+    for trial in state.trials.values():
+        names.update(name for report in trial.reports.values() for name in report.metrics)
+        for checkpoint in trial.checkpoints.values():
+            names.update(name for scores in checkpoint.scores.values() for name in scores.figures)
+    return names

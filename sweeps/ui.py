@@ -1,0 +1,106 @@
+"""`stockpot ui`: MLflow's own server over a sweep's store, on loopback, until Ctrl-C."""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+import urllib.request
+from collections.abc import Callable
+from pathlib import Path
+
+from corpora.errors import InputError, Problem, StockpotError
+from sweeps import mlflow_store
+
+START_SECONDS = 180  # a server's own imports take 20 s on a busy two-core machine
+
+
+def ui(folder: Path, host: str = "127.0.0.1", port: int = 5000, say: Callable[[str], None] | None = None) -> None:
+    """Serves the store of the sweep in `folder` until Ctrl-C or SIGTERM; says the URL once it answers.
+
+    `say` takes the lines for the user (stderr when None). A taken port is replaced by a free one.
+    """
+    say = say or (lambda line: print(line, file=sys.stderr, flush=True))
+    store = Path(folder) / "mlflow.db"
+    if not store.is_file():
+        raise InputError(
+            Problem(str(folder), "holds no mlflow.db; give a sweep's folder, or make the store with `stockpot sync`")
+        )
+    before = signal.signal(signal.SIGTERM, lambda *_: signal.raise_signal(signal.SIGINT))
+    try:
+        with Server(mlflow_store.default_uri(folder), Path(folder) / "mlartifacts", host, free_port(host, port)) as server:
+            say(f"Starting the MLflow UI on {store} ...")
+            server.wait_until_up()
+            say(f"MLflow UI: {server.url}  (Ctrl-C ends it)")
+            server.process.wait()
+            raise StockpotError(f"the MLflow server ended by itself:\n{server.tail()}")
+    except KeyboardInterrupt:
+        say("MLflow UI stopped.")
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
+def free_port(host: str, wanted: int = 0) -> int:
+    """`wanted` when nothing listens there, else a port that the system picks."""
+    for port in (wanted, 0):
+        with socket.socket() as probe:
+            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            try:
+                probe.bind((host, port))
+            except OSError as refused:
+                if port == 0:
+                    raise InputError(Problem(f"host {host}", f"cannot be listened on: {refused.strerror}")) from None
+                continue
+            return probe.getsockname()[1]
+    raise AssertionError("port 0 either binds or raises")
+
+
+class Server:
+    """One `mlflow server` in a process group of its own; leaving the `with` block ends the whole group."""
+
+    def __init__(self, uri: str, artifacts: Path, host: str, port: int):
+        mlflow_store.configure()
+        self.url = f"http://{host}:{port}"
+        self._log = tempfile.TemporaryFile()
+        command = [sys.executable, "-m", "mlflow", "server", "--backend-store-uri", uri, "--workers", "1"]
+        command += ["--artifacts-destination", str(artifacts.resolve()), "--host", host, "--port", str(port)]
+        self.process = subprocess.Popen(
+            command, env=os.environ, start_new_session=True, stdout=subprocess.DEVNULL, stderr=self._log
+        )
+
+    def wait_until_up(self) -> None:
+        deadline = time.monotonic() + START_SECONDS
+        while time.monotonic() < deadline:
+            if self.process.poll() is not None:
+                raise StockpotError(f"the MLflow server did not start:\n{self.tail()}")
+            try:
+                with urllib.request.urlopen(f"{self.url}/health", timeout=2):
+                    return
+            except OSError:
+                time.sleep(0.2)
+        raise StockpotError(f"the MLflow server did not answer on {self.url} within {START_SECONDS} s")
+
+    def tail(self) -> str:
+        """The last lines of the server's log, without secrets."""
+        self._log.seek(0)
+        return mlflow_store.masked("".join(self._log.read().decode(errors="replace").splitlines(keepends=True)[-12:]))
+
+    def stop(self, first: int = signal.SIGTERM) -> None:
+        """`mlflow server` is only the parent of the process that serves, so the signal goes to the group."""
+        for sent in (first, signal.SIGKILL):
+            try:
+                os.killpg(self.process.pid, sent)
+                self.process.wait(timeout=10)
+            except (ProcessLookupError, subprocess.TimeoutExpired):
+                continue
+
+    def __enter__(self) -> Server:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.stop()
+        self._log.close()
