@@ -17,6 +17,8 @@ from evaluators.scores import Scores
 
 BLOCK = 1 << 23
 """Scores `[queries, chunks]` held at once: 32 MiB of float32, and twice that of float64 for codes."""
+NARROWEST = 64
+"""Chunks a block has at least, whatever the number of queries."""
 GROUP = 32
 """Chunks whose maximum is looked at before they are."""
 
@@ -32,6 +34,10 @@ class Ranking:
     position: np.ndarray
     score: np.ndarray
     tied: np.ndarray
+
+    def ties(self, k: int) -> np.ndarray:
+        """Whether the k-th and the next have one score, so that ids decide: bool `[queries]`."""
+        return self.score[:, k - 1] == self.score[:, k] if k < self.score.shape[1] else self.tied
 
 
 class Index:
@@ -80,7 +86,7 @@ def rank(scores: Scores, index: Index, depth: int, document_depth: int) -> tuple
     slack = 2 * scores.margin + 2.0**-22 if scores.margin else 0.0
     chunks = _Candidates(queries, depth, slack)
     documents = _Candidates(queries, document_depth, slack)
-    width = max(64, BLOCK // max(1, queries))
+    width = max(NARROWEST, BLOCK // max(1, queries))
     size = max(1, min(GROUP, min(width, len(table)) // (8 * depth)))
     for start in range(0, len(table), width):
         stop = min(start + width, len(table))

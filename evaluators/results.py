@@ -14,7 +14,7 @@ import pandas as pd
 from corpora.errors import InputError, NonFinite, Problem
 from corpora.files import write_atomically
 from evaluators.tasks import Task
-from evaluators.views import Values, View
+from evaluators.views import NDCG_CUT, Values, View
 
 AXES = ["suite", "task", "chunking", "dimension", "precision", "metric"]
 PER_QUERY = [*AXES, "query", "value"]
@@ -155,7 +155,8 @@ class Collector:
         self, suites: Sequence[str], task: Task, chunking: str, dimension: int, precision: str, view: View,
     ) -> None:
         """Queries that each suite leaves out, and the ties at the cut that ids had to break."""
-        ties = {"chunk ties at the cut": view.chunks.tied, "document ties at the cut": view.documents.tied}
+        ties = {f"chunk ties at {NDCG_CUT}": view.chunks.ties(NDCG_CUT),
+                f"document ties at {NDCG_CUT}": view.documents.ties(NDCG_CUT)}
         lacking = {"queries without answers": view.judgments.queries - len(view.gold.answered),
                    "queries without target document": view.judgments.queries - len(view.gold.targeted)}
         if "context" in suites:
