@@ -13,6 +13,7 @@ Events and their payloads (`time` is added by the ledger):
     retried     ordinal, reason: its worker died, it goes on from its newest checkpoint
     ended       ordinal, status finished | stopped (pruned) | failed, reason
     baseline    name, split, figures, per_query
+    (figures are named by the ledger's metric names: `dev/context/Answer@10`)
     soup        what (candidate, verdict, shipped, ...), key, and whatever describes it
     opening     split, by: the test split was opened
 

@@ -52,6 +52,13 @@ class Searcher:
                 return suggestion
         return self._untried(tried, np.random.default_rng([self._search.seed, ordinal])) or suggestion
 
+    def is_settled(self, trial: Trial) -> bool:
+        """Whether all that proposals learn from the trial is there: a finished one needs its newest checkpoint's scores."""
+        if self._search.sampler in ("random", "grid") or trial.status in ("stopped", "failed"):
+            return trial.has_ended
+        newest = max(trial.checkpoints, default=None)
+        return trial.has_ended and (newest is None or "dev" in trial.checkpoints[newest].scores)
+
     def _untried(self, tried: set[str], rng: np.random.Generator) -> Suggestion | None:
         """A point of a finite space that no trial has."""
         if self._space.size is None:
@@ -110,9 +117,7 @@ class Searcher:
 
         if trial.status == "stopped":
             return TrialState.RUNNING if is_pending else TrialState.PRUNED
-        newest = max(trial.checkpoints, default=None)
-        is_scored = newest is not None and "dev" in trial.checkpoints[newest].scores
-        if is_pending or (trial.status == "finished" and newest is not None and not is_scored):
+        if is_pending or not self.is_settled(trial):
             return TrialState.RUNNING
         return TrialState.COMPLETE if trial.status == "finished" and self._values(trial) else TrialState.FAIL
 
@@ -120,7 +125,7 @@ class Searcher:
         """The objectives at the newest checkpoint on dev; None where one is absent or not finite."""
         newest = max(trial.checkpoints, default=None)
         scores = None if newest is None else trial.checkpoints[newest].scores.get("dev")
-        values = [scores.figures.get(o.metric, math.nan) for o in self._search.objectives] if scores else []
+        values = [scores.figures.get(f"dev/{o.metric}", math.nan) for o in self._search.objectives] if scores else []
         return values if values and all(map(math.isfinite, values)) else None
 
     def _intermediate(self, trial: Trial) -> dict[int, float]:

@@ -56,7 +56,8 @@ def values_of(varied: dict) -> tuple[float, float]:
 
 def a_trial(ordinal: int, suggestion, status: str = "finished", values=None) -> Trial:
     figures = dict(zip(BOTH, values or values_of(suggestion.varied), strict=True))
-    checkpoint = Checkpoint("f", "s", 0.0, {"dev": Scores(figures, None, 0.0, None)})
+    scores = Scores({f"dev/{name}": value for name, value in figures.items()}, None, 0.0, None)
+    checkpoint = Checkpoint("f", "s", 0.0, {"dev": scores})
     trial = Trial(ordinal, f"t{ordinal}", suggestion.recipe.model_dump(mode="json"), suggestion.varied, 0.0, status)
     trial.reports = {20: Report({"inline/Answer@10": figures[BOTH[0]]}, 0.0, {})}
     trial.checkpoints = {20: checkpoint}
@@ -158,7 +159,7 @@ def test_learning_beats_chance(sampler, gain):
                 suggestion = searcher.ask(ordinal, trials)
                 peak = 1 - abs(suggestion.varied["weight"] - 0.7)  # both objectives agree here
                 trials.append(a_trial(ordinal, suggestion, values=(peak, peak)))
-            scores += [trial.checkpoints[20].scores["dev"].figures[BOTH[0]] for trial in trials[25:]]
+            scores += [trial.checkpoints[20].scores["dev"].figures[f"dev/{BOTH[0]}"] for trial in trials[25:]]
         return sum(scores) / len(scores)
 
     assert late(sampler) > late("random") + gain
@@ -182,6 +183,7 @@ def test_what_optuna_is_told(objectives):
     unscored = a_trial(0, suggestion)
     unscored.checkpoints[20].scores.clear()
     assert searcher._frozen(unscored, is_pending=False).state.name == "RUNNING"
+    assert not searcher.is_settled(unscored) and searcher.is_settled(infinite)
 
 
 def test_optuna_says_nothing(capfd):
