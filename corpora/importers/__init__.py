@@ -1,0 +1,46 @@
+"""Real files in: publishers' formats to the native one, with a report of all that was done to them."""
+
+from __future__ import annotations
+
+import difflib
+import importlib
+import json
+from pathlib import Path
+
+from corpora import checks, native
+from corpora.errors import InputError, Problem
+from corpora.files import build_folder
+from corpora.importers.report import ImportReport
+
+FORMATS = {"squad": "squad", "beir": "beir", "conteb": "conteb", "span-csv": "span_csv", "text": "text_folder"}
+"""Name on the command line -> module."""
+REPORT = "import.json"
+
+
+def import_corpus(format: str, source: str | Path, destination: str | Path, strict: bool = False) -> ImportReport:
+    """Writes `source` as a native corpus into the new folder `destination`, with the report beside it.
+
+    Repairs what is certain and drops what is not; with `strict` either is an error and nothing is written.
+    """
+    if format not in FORMATS:
+        near = difflib.get_close_matches(str(format), FORMATS, n=1, cutoff=0)[0]
+        raise InputError(Problem("format", f"{format!r} is unknown: did you mean {near!r}? Known: {', '.join(FORMATS)}"))
+    destination = Path(destination)
+    if destination.exists():
+        raise InputError(Problem(str(destination), "exists already: name a new folder"))
+    report = ImportReport(format, str(source))
+    corpus = importlib.import_module(f"corpora.importers.{FORMATS[format]}").read(str(source), report)
+    if not corpus.documents:
+        raise InputError(Problem(str(source), "\n".join(["no document is left", *report.lines()[1:]])))
+    if strict:
+        report.refuse()
+    problems = checks.problems(corpus)
+    if problems:
+        raise InputError(problems)
+
+    def fill(beside: Path) -> None:
+        native.write(corpus, beside)
+        (beside / REPORT).write_text(json.dumps(report.json(), ensure_ascii=False, indent=1), encoding="utf-8")
+
+    build_folder(destination, fill)
+    return report

@@ -1,0 +1,39 @@
+"""Folders of plain text: each file a document, named by its path; no queries (DESIGN section 4)."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from corpora.documents import Corpus
+from corpora.errors import InputError, Problem
+from corpora.importers.building import Building
+from corpora.importers.report import ImportReport
+from corpora.jsonl import BOM, unreadable
+
+
+def read(source: str, report: ImportReport) -> Corpus:
+    """Every file in the folder and below, hidden ones left out; links out of the folder are dropped."""
+    folder = Path(source)
+    if not folder.is_dir():
+        raise InputError(Problem(source, "no such folder"))
+    building = Building(folder.resolve().name, report)
+    for path in sorted(folder.rglob("*")):
+        name = path.relative_to(folder).as_posix()
+        if path.is_dir() or any(part.startswith(".") for part in path.relative_to(folder).parts):
+            continue
+        if not path.resolve().is_relative_to(folder.resolve()):
+            report.dropped("document", "a link out of the folder", name, str(path.readlink()))
+            continue
+        content = path.read_bytes()
+        message = unreadable(content[:8])
+        if message or b"\0" in content:
+            report.dropped("document", message or "is no text: holds zero bytes", name, repr(content[:20]))
+            continue
+        try:
+            text = content.removeprefix(BOM).decode("utf-8")
+        except UnicodeDecodeError as error:
+            line = content.count(b"\n", 0, error.start) + 1
+            report.dropped("document", "invalid UTF-8", f"{name}:{line}", repr(content[error.start:error.start + 20]))
+            continue
+        building.document(name, text, name)
+    return building.corpus()
