@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from rich.console import Console
+from rich.markup import escape
 from rich.table import Table
 
 progress = Console(stderr=True, highlight=False)
@@ -44,3 +45,8 @@ def quiet() -> None:
     os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
     for name in ("ray", "mlflow", "alembic", "optuna", "transformers", "bm25s", "matplotlib"):
         logging.getLogger(name).setLevel(logging.ERROR)
+
+
+def plain(error: Exception) -> str:
+    """An error's text, safe to print: brackets in it are no markup."""
+    return escape(str(error))

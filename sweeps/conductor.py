@@ -55,7 +55,8 @@ class Conductor:
         visible = [trial for trial in self.trials.values() if self._may_see(trial, ordinal)]
         if self._deterministic and len(visible) < ordinal - self.config.resources.slots + 1:
             return Next.WAIT
-        suggestion = self._searcher.ask(ordinal, visible)
+        pending = [trial for trial in self.trials.values() if not self._may_see(trial, ordinal)]
+        suggestion = self._searcher.ask(ordinal, visible, pending)
         proposal = {"ordinal": ordinal, "params": suggestion.recipe.model_dump(mode="json"), "varied": suggestion.varied}
         self.ledger.append("proposed", proposal, self.clock())
         return self._start(ordinal)

@@ -35,21 +35,25 @@ Folders = Annotated[tuple[str, ...], Field(min_length=1)]
 
 
 class CutCorpora(Frozen):
-    """One folder, cut by family into splits; frozen on first use."""
+    """One folder, cut by family into splits, frozen on first use; with `train`, one to train on apart from it."""
 
     folder: str
+    train: str | None = Field(None, description="training corpus of its own: then `folder` is cut into dev, confirm and test only")
     shares: dict[Literal["train", "dev", "confirm", "test"], float] = Field({"train": 0.6, "dev": 0.2, "confirm": 0.2})
     seed: int = Field(0, ge=0)
     threshold: float = Field(
         0.7, gt=0, le=1, description="Jaccard similarity of near-duplicates, where no family is given"
     )
 
-    @field_validator("shares")
-    @classmethod
-    def _whole(cls, shares: dict[str, float]) -> dict[str, float]:
-        if not {"train", "dev"} <= set(shares) or min(shares.values()) <= 0 or abs(sum(shares.values()) - 1) > 1e-9:
-            raise ValueError("shares need train and dev, each over 0, and sum to 1")
-        return shares
+    @model_validator(mode="after")
+    def _whole(self) -> CutCorpora:
+        shares = self.shares
+        needed = {"dev"} if self.train else {"train", "dev"}
+        if not needed <= set(shares) or min(shares.values()) <= 0 or abs(sum(shares.values()) - 1) > 1e-9:
+            raise ValueError(f"shares need {' and '.join(sorted(needed))}, each over 0, and sum to 1; found {shares}")
+        if self.train and "train" in shares:
+            raise ValueError("`train` names a training corpus of its own: leave train out of the shares")
+        return self
 
 
 class SplitCorpora(Frozen):

@@ -66,7 +66,7 @@ def _evaluate(job: Job) -> Any:
 
     torch.set_num_threads(job.threads)
     tasks = [Task(corpus.name, corpus) for corpus in map(native.read, map(Path, job.corpora))]
-    axes, encoder = job.evaluation, encoder_of(job.kind, job.model, job.tokenizer)
+    axes, encoder = job.evaluation, encoder_of(job.kind, job.model)
     return evaluate(
         encoder,
         tasks,
@@ -79,7 +79,7 @@ def _evaluate(job: Job) -> Any:
     )
 
 
-def encoder_of(kind: str, model: str, tokenizer: str) -> Any:
+def encoder_of(kind: str, model: str) -> Any:
     if kind == BM25:
         from evaluators.bm25 import BM25 as Scorer
 

@@ -52,7 +52,7 @@ def prepare_sweep(config: SweepConfig, folder: Path, say: Say) -> Preparation:
     prepared = prepare(train, tokenizer, chunkings_in_play(config), store / "prepared")
     say(f"scoring with the teacher `{config.teacher.kind}`")
     scores = score(config.teacher, train, store)
-    data = TrainingData.build(train, prepared.folder, tokenizer, scores, store)
+    data = TrainingData.build(train, prepared, tokenizer, scores, store)
     sample = inline_sample(corpora["dev"][0], config.evaluation.inline_queries, config.search.seed)
     inline = build_folder(store / "inline" / sample.sha256[:12], lambda beside: native.write(sample, beside))
     hashes = {split: _hash_of(parts) for split, parts in corpora.items()}
@@ -82,7 +82,8 @@ def split_corpora(config: SweepConfig, folder: Path, say: Say) -> dict[str, tupl
             (beside / "splits.json").write_text(json.dumps(_splits(parts), indent=1))
 
         build_folder(written, write)
-    return {place.name: (place,) for place in sorted(written.iterdir()) if place.is_dir()}
+    apart = {"train": (Path(corpora.train),)} if isinstance(corpora, CutCorpora) and corpora.train else {}
+    return apart | {place.name: (place,) for place in sorted(written.iterdir()) if place.is_dir()}
 
 
 def _cut(corpora: CutCorpora, say: Say) -> dict[str, Corpus]:

@@ -67,6 +67,8 @@ class Sweep:
         self.config, self.folder, self.say, self.clock = config, Path(folder).absolute(), say, clock
         self.failures: dict[Any, str] = {}
         """Evaluations that failed, by what they were of."""
+        self.places: dict[str, Any] = {}
+        """Where MLflow holds the sweep, once it has run (`Projector.places`)."""
 
     def run(self, resume: bool = False, allow_changed_code: bool = False) -> LedgerState:
         """Trains and evaluates everything; returns the ledger's state."""
@@ -75,7 +77,7 @@ class Sweep:
             preparation = prepare_sweep(self.config, self.folder, self.say)
             self.ledger = self._open_ledger(preparation, resume, allow_changed_code)
             try:
-                with _projected(self.folder, self.config, self.say):
+                with self._projected():
                     self._train_and_evaluate(preparation)
                     self._append("closed", {"status": "finished"})
             except BaseException as error:
@@ -109,6 +111,21 @@ class Sweep:
 
     def _append(self, kind: str, payload: dict[str, Any]) -> None:
         self.ledger.append(kind, payload, self.clock())
+
+    @contextlib.contextmanager
+    def _projected(self) -> Iterator[None]:
+        """MLflow follows the ledger from a thread of its own; what it misses is left to `stockpot sync`."""
+        from sweeps.projector import BackgroundProjector
+
+        projector = BackgroundProjector(self.folder, self.config.mlflow.uri, self.config.mlflow.experiment, warn=self.say)
+        try:
+            yield
+        finally:
+            self.say("bringing MLflow up to date")
+            left = projector.close()
+            self.places = left.places
+            if left.pending:
+                self.say(f"MLflow lacks {len(left.pending)} pages ({left.error}): `stockpot sync {self.folder}` sends them")
 
     def _train_and_evaluate(self, preparation: Preparation) -> None:
         with _ray(self.config):
@@ -280,18 +297,3 @@ def _interruptible() -> Iterator[None]:
         yield
     finally:
         signal.signal(signal.SIGTERM, before)
-
-
-@contextlib.contextmanager
-def _projected(folder: Path, config: SweepConfig, say: Say) -> Iterator[None]:
-    """MLflow follows the ledger from a thread of its own; what it misses is left to `stockpot sync`."""
-    from sweeps.projector import BackgroundProjector
-
-    projector = BackgroundProjector(folder, config.mlflow.uri, config.mlflow.experiment or config.name)
-    projector.start()
-    try:
-        yield
-    finally:
-        left = projector.stop()
-        if left:
-            say(f"MLflow lacks {left}: bring it up to date with `stockpot sync {folder}`")

@@ -35,6 +35,9 @@ class ConductedSearch(Searcher):
     def on_trial_complete(self, trial_id: str, result: dict | None = None, error: bool = False) -> None:
         """Ends are told by the scheduler, which knows their reasons."""
 
+    def __getstate__(self) -> dict[str, Any]:
+        return {}  # Tune pickles its searcher on every start, for a restore that never comes
+
     def save(self, checkpoint_path: str) -> None:
         """Nothing to save: a new searcher starts from the ledger."""
 
@@ -102,6 +105,9 @@ class ConductedScheduler(TrialScheduler):
 
     def debug_string(self) -> str:
         return "conducted from the ledger"
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {}  # as above
 
     def save(self, checkpoint_path: str) -> None:
         """Nothing to save: a new scheduler starts from the ledger."""

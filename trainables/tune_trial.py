@@ -42,6 +42,7 @@ class TuneTrial(tune.Trainable):
         self._folder = Path(config["folder"])
         self._loop = None
         self._steps = iter(checkpoint_steps(self._recipe))
+        self._reported = 0
 
     def step(self) -> dict[str, Any]:
         until = next(self._steps)
@@ -52,6 +53,7 @@ class TuneTrial(tune.Trainable):
         except StockpotError as error:
             # Told, not raised: Tune would run the same recipe into the same wall again.
             return {"until": until, "failed": str(error), "done": True}
+        self._reported = until
         return {"until": until, "report": str(path), "done": until == self._recipe.steps}
 
     def _train(self, until: int) -> dict[str, Any]:
@@ -59,7 +61,10 @@ class TuneTrial(tune.Trainable):
         from trainables.training import Trainer
 
         if self._loop is None:
-            self._loop = Trainer.open(self._recipe, self._config["data"], self._config["base"], self._folder)
+            # Never from a checkpoint whose report was lost with the worker: its measures are worked out again.
+            places = (Path(self._config[name]) for name in ("data", "base", "folder"))
+            self._loop = Trainer.open(self._recipe, *places, up_to=self._reported)
+            self._loop.train(self._reported)
         clock = [time.monotonic()]
         measures = self._loop.train(until)
         clock.append(time.monotonic())

@@ -1,0 +1,41 @@
+"""`stockpot`: finds, compares and ships the best contextual embedding model."""
+
+from __future__ import annotations
+
+import sys
+
+import typer
+
+from corpora.errors import FAILED, StockpotError
+from stockpot import output
+from stockpot.commands import checkpoint, corpus, demo, evaluate, soup, sweep
+
+app = typer.Typer(
+    name="stockpot",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+    help="Finds, compares and ships the best contextual embedding model.\n\n"
+    "Start with `stockpot demo`; then `stockpot plan SWEEP.yaml` and `stockpot sweep SWEEP.yaml` on your own corpus.\n\n"
+    "Results go to stdout, progress to stderr. Exit codes: 0 done, 1 failed, 2 wrong usage or input, "
+    "3 (`stockpot soup`) the best single checkpoint ships because no soup was certifiably better.",
+)
+for module in (demo, sweep, evaluate, soup):
+    module.register(app)
+app.add_typer(corpus.app, name="corpus")
+app.add_typer(checkpoint.app, name="checkpoint")
+
+
+def main() -> None:
+    """The console script: every error of ours becomes its message and its exit code."""
+    output.quiet()
+    try:
+        app()
+    except StockpotError as error:
+        output.progress.print(f"[bold red]error[/bold red] {output.plain(error)}", soft_wrap=True)
+        sys.exit(error.exit_code)
+    except KeyboardInterrupt:
+        output.progress.print("interrupted; what was finished is kept, and --resume goes on from there")
+        sys.exit(FAILED)
+    except BrokenPipeError:
+        sys.exit(FAILED)

@@ -1,0 +1,69 @@
+"""What `--json` prints of a sweep: the contract for scripts, made from the ledger alone."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from sweeps.ledger_state import LedgerState, Trial
+from sweeps.runner import UNTRAINED
+
+
+def sweep_object(folder: Path, state: LedgerState, mlflow: dict[str, Any]) -> dict[str, Any]:
+    """`mlflow`: what `Projector.places` gives; `metrics` are under the ledger's names everywhere."""
+    runs = mlflow.get("runs", {})
+    untrained = state.baselines.get((UNTRAINED, "dev"))
+    return {
+        "sweep": str(folder),
+        "status": state.status,
+        "mlflow": {key: mlflow.get(key) for key in ("uri", "experiment", "parent_run_id")},
+        "trials": [_trial(folder, trial, runs) for _, trial in sorted(state.trials.items())],
+        "soup": soup_object(folder, state),
+        "baseline": dict(untrained.figures) if untrained else {},
+    }
+
+
+def soup_object(folder: Path, state: LedgerState) -> dict[str, Any] | None:
+    """What ships; None while nothing has been certified."""
+    newest = newest_shipped(state)
+    if newest is None:
+        return None
+    absolute = [{"folder": str(folder / one["folder"]), "weight": one["weight"]} for one in newest["ingredients"]]
+    return {
+        "folder": str(folder / newest["folder"]),
+        "decision": newest["decision"],
+        "reason": newest["reason"],
+        "ingredients": absolute,
+        "metrics": newest["metrics"],
+        "rejected": newest["rejected"],
+    }
+
+
+def newest_shipped(state: LedgerState) -> dict[str, Any] | None:
+    shipped = [event for (what, _), event in state.soup.items() if what == "shipped"]
+    return max(shipped, key=lambda event: event["time"], default=None)
+
+
+def last_metrics(trial: Trial) -> dict[str, float]:
+    """Every metric of a trial as it stood last: what its MLflow run shows."""
+    found: dict[str, float] = {}
+    for step in sorted(trial.reports):
+        found |= trial.reports[step].metrics
+    for step in sorted(trial.checkpoints):
+        for scores in trial.checkpoints[step].scores.values():
+            found |= scores.figures
+    return found
+
+
+def _trial(folder: Path, trial: Trial, runs: dict[str, str]) -> dict[str, Any]:
+    return {
+        "trial_id": trial.trial_id,
+        "ordinal": trial.ordinal,
+        "run_id": runs.get(trial.trial_id),
+        "status": trial.status,
+        "reason": trial.reason,
+        "params": trial.params,
+        "varied": trial.varied,
+        "metrics": last_metrics(trial),
+        "checkpoints": [str(folder / trial.checkpoints[step].folder) for step in sorted(trial.checkpoints)],
+    }
