@@ -7,13 +7,14 @@ from pathlib import Path
 
 import numpy as np
 import torch
+from torch import nn
 
 from corpora.chunks import ChunkTable
 from corpora.documents import Corpus
 from corpora.tokens import Tokenizer
 from evaluators.encoder import Encoded
 from trainables.base import MINILM, encoder_folder, frame_of
-from trainables.layouts import Window, question
+from trainables.layouts import Frame, Window, question
 from trainables.loading import pretrained_encoder
 from trainables.pooling import mean_states
 
@@ -27,18 +28,20 @@ class IsolatedEncoder:
     contextual = False
     quantiser = "none"
 
-    def __init__(self, encoder: str = MINILM, name: str | None = None, device: str = "cpu", budget: int | None = None):
-        """encoder: `minilm` or a transformers folder; budget: padded tokens of one pass."""
+    def __init__(self, encoder: nn.Module, tokenizer: Tokenizer, frame: Frame, name: str, budget: int | None = None):
+        """`budget`: padded tokens of one pass; by default what suits the device."""
+        self.encoder, self.tokenizer, self.frame, self.name, self.budget = encoder, tokenizer, frame, name, budget
+        self.dimension = encoder.config.hidden_size
+
+    @classmethod
+    def load(cls, encoder: str | Path = MINILM, name: str | None = None, device: str = "cpu") -> IsolatedEncoder:
+        """`encoder`: `minilm` or a folder with a transformers encoder."""
         from transformers import AutoConfig
 
-        folder = encoder_folder(encoder)
-        self.name = name or ("MiniLM, isolated" if encoder == MINILM else f"{Path(encoder).name}, isolated")
+        folder = encoder_folder(str(encoder))
         config = AutoConfig.from_pretrained(folder, local_files_only=True)
-        self.encoder = pretrained_encoder(folder, config).to(device)
-        self.dimension = self.encoder.config.hidden_size
-        self.tokenizer = Tokenizer.from_folder(folder)
-        self.frame = frame_of(self.encoder, folder)
-        self.budget = budget
+        model = pretrained_encoder(folder, config).to(device)
+        return cls(model, Tokenizer.from_folder(folder), frame_of(model, folder), name or Path(encoder).name)
 
     def queries(self, texts: Sequence[str]) -> np.ndarray:
         """float32 `[queries, D]`; longer ones are read like chunks, so that nothing is cut."""

@@ -35,7 +35,7 @@ class Student(nn.Module):
     def __init__(self, encoder: nn.Module, about: Manifest, files: dict[str, bytes], bf16: bool = False):
         super().__init__()
         self.encoder = encoder
-        self.projection = nn.Linear(encoder.config.hidden_size, about.dimension, bias=False)
+        self.projection = nn.utils.skip_init(nn.Linear, encoder.config.hidden_size, about.dimension, bias=False)
         self.about, self.files, self.bf16 = about, files, bf16
         self.tokenizer = Tokenizer(files["tokenizer.json"])
 
@@ -56,7 +56,7 @@ class Student(nn.Module):
         student = cls(encoder, about, files, bf16=precision == "bf16")
         student.load_state_dict(checkpoints.weights(folder))
         if gradient_checkpointing:
-            encoder.gradient_checkpointing_enable({"use_reentrant": False})
+            encoder.activation_checkpointing_enable({"use_reentrant": False})
         return student.to(device)
 
     @property
@@ -105,11 +105,12 @@ class StudentEncoder:
 
     contextual = True
 
-    def __init__(self, student: Student, name: str, budget: int | None = None):
-        """`budget`: padded tokens of one pass; by default what suits the device."""
-        self.student, self.name, self.budget = student.eval(), name, budget
+    def __init__(self, student: Student, name: str, quantiser: str | None = None, budget: int | None = None):
+        """`quantiser`: of a student in training, its recipe's; by default the checkpoint's own. `budget`:
+        padded tokens of one pass; by default what suits the device."""
+        self.student, self.name, self.budget = student, name, budget
         self.dimension = student.dimension
-        self.quantiser = student.about.quantiser
+        self.quantiser = quantiser or student.about.quantiser
         self.tokenizer = student.tokenizer
         self.truncated = 0
         """Queries so far that were longer than the window and cut to it."""
@@ -117,7 +118,7 @@ class StudentEncoder:
     @classmethod
     def load(cls, folder: Path, name: str | None = None, **how: Any) -> StudentEncoder:
         """`how`: the keywords of `Student.load`."""
-        return cls(Student.load(folder, **how), name or Path(folder).name)
+        return cls(Student.load(folder, **how).eval(), name or Path(folder).name)
 
     @torch.inference_mode()
     def queries(self, texts: Sequence[str]) -> np.ndarray:
