@@ -66,15 +66,19 @@ def open_arrays(folder: Path) -> tuple[dict[str, np.ndarray], dict]:
         raise StockpotError(f"{folder}: is no prepared folder: {error}") from None
     if cut:
         raise StockpotError(f"{folder}: {', '.join(cut)} changed size since it was written: delete the folder")
-    return {name.removesuffix(".npy"): _mapped(folder / name) for name in manifest["files"] if name.endswith(".npy")}, manifest
+    return {
+        name.removesuffix(".npy"): _mapped(folder / name) for name in manifest["files"] if name.endswith(".npy")
+    }, manifest
 
 
 def verify(folder: Path) -> list[Problem]:
     """Files whose content is not what was written."""
     files = json.loads((folder / MANIFEST).read_text())["files"]
-    return [Problem(str(folder / name), "differs from its checksum: delete the folder and prepare again")
-            for name, file in files.items()
-            if not (folder / name).is_file() or sha256_of(folder / name) != file["sha256"]]
+    return [
+        Problem(str(folder / name), "differs from its checksum: delete the folder and prepare again")
+        for name, file in files.items()
+        if not (folder / name).is_file() or sha256_of(folder / name) != file["sha256"]
+    ]
 
 
 def _mapped(path: Path) -> np.ndarray:

@@ -34,8 +34,10 @@ NOWHERE = Places((), ())
 
 def problems(corpus: Corpus, places: Places = NOWHERE) -> list[Problem]:
     """Everything that refuses the corpus. Without `places`, records are named by their ids."""
-    found = [*_repeated("document", corpus.documents, lambda place: places.document(corpus, place)),
-             *_repeated("query", corpus.queries, lambda place: places.query(corpus, place))]
+    found = [
+        *_repeated("document", corpus.documents, lambda place: places.document(corpus, place)),
+        *_repeated("query", corpus.queries, lambda place: places.query(corpus, place)),
+    ]
     texts = {}
     for place, document in enumerate(corpus.documents):
         texts.setdefault(document.id, document.text)
@@ -50,8 +52,9 @@ def problems(corpus: Corpus, places: Places = NOWHERE) -> list[Problem]:
         if not query.targets:
             found.append(Problem(where, "targets is missing or empty: a query names at least one document"))
         for number, target in enumerate(query.targets):
-            found += [Problem(where, f"targets[{number}].{message}")
-                      for message in _target(target, texts, places.unreadable)]
+            found += [
+                Problem(where, f"targets[{number}].{message}") for message in _target(target, texts, places.unreadable)
+            ]
     return found
 
 
@@ -69,8 +72,9 @@ def _repeated(name: str, records: Sequence[Document | Query], where) -> Iterator
     first: dict[str, int] = {}
     for place, record in enumerate(records):
         if record.id in first:
-            yield Problem(where(place), f"{name} id {record.id!r} stands already at {where(first[record.id])}: "
-                                        "ids are unique")
+            yield Problem(
+                where(place), f"{name} id {record.id!r} stands already at {where(first[record.id])}: ids are unique"
+            )
         first.setdefault(record.id, place)
 
 
@@ -100,8 +104,10 @@ def _target(target: Target, texts: dict[str, str], unreadable: bool) -> Iterator
         yield f"quotes holds {len(target.quotes)} for {len(target.answers)} answers: one for each"
     for number, (quote, (start, end)) in enumerate(zip(target.quotes, target.answers, strict=False)):
         if 0 <= start < end <= len(text) and text[start:end] != quote:
-            yield (f"quotes[{number}] is {_shown(quote)}, but answers[{number}] [{start}, {end}] "
-                   f"holds {_shown(text[start:end])}: offsets count code points from 0")
+            yield (
+                f"quotes[{number}] is {_shown(quote)}, but answers[{number}] [{start}, {end}] "
+                f"holds {_shown(text[start:end])}: offsets count code points from 0"
+            )
 
 
 def _span(name: str, span: Span, text: str) -> Iterator[str]:
@@ -127,15 +133,21 @@ def _identical_texts(corpus: Corpus, places: Places) -> Iterator[Problem]:
     for place, document in enumerate(corpus.documents):
         twin = first.setdefault(document.text, place)
         if twin != place:
-            yield Problem(places.document(corpus, place), f"document {document.id!r} has the text of "
-                          f"{corpus.documents[twin].id!r}: as gold they are one, and share judgments")
+            yield Problem(
+                places.document(corpus, place),
+                f"document {document.id!r} has the text of "
+                f"{corpus.documents[twin].id!r}: as gold they are one, and share judgments",
+            )
 
 
 def _large_families(families: Sequence[str | None]) -> Iterator[Problem]:
     for family, count in Counter(family for family in families if family is not None).items():
         if count > LARGEST_FAMILY * len(families):
-            yield Problem(f"family {family!r}", f"holds {count} of {len(families)} documents, over "
-                          f"{LARGEST_FAMILY:.0%}: a family goes to one split whole")
+            yield Problem(
+                f"family {family!r}",
+                f"holds {count} of {len(families)} documents, over "
+                f"{LARGEST_FAMILY:.0%}: a family goes to one split whole",
+            )
 
 
 def _answered_evidence(corpus: Corpus, places: Places) -> Iterator[Problem]:
@@ -143,8 +155,11 @@ def _answered_evidence(corpus: Corpus, places: Places) -> Iterator[Problem]:
         for number, target in enumerate(query.targets):
             for group, alternatives in enumerate(target.evidence):
                 if all(_touches(alternative, target.answers) for alternative in alternatives):
-                    yield Problem(places.query(corpus, place), f"query {query.id!r}: every alternative of "
-                                  f"targets[{number}].evidence[{group}] touches an answer: it is no distant context")
+                    yield Problem(
+                        places.query(corpus, place),
+                        f"query {query.id!r}: every alternative of "
+                        f"targets[{number}].evidence[{group}] touches an answer: it is no distant context",
+                    )
 
 
 def _touches(spans: Sequence[Span], answers: Sequence[Span]) -> bool:

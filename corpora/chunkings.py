@@ -23,7 +23,11 @@ _SPACE = re.compile(r"\s*")
 _BLANK_LINES = re.compile(r"(?:\r\n|\r(?!\n)|\n)[^\S\r\n]*(?:\r\n|\r(?!\n)|\n)\s*|\u2029\s*")
 # The sentence library counts every white-space character before a full stop as one byte and panics on wider
 # ones (a no-break space before "." suffices): it is shown a plain space, one code point for one code point.
-_PLAIN_SPACE = {code: " " for code in range(128, 0x3001) if chr(code).isspace()} | {0x85: "\n", 0x2028: "\n", 0x2029: "\n"}
+_PLAIN_SPACE = {code: " " for code in range(128, 0x3001) if chr(code).isspace()} | {
+    0x85: "\n",
+    0x2028: "\n",
+    0x2029: "\n",
+}
 
 
 @dataclass(frozen=True)
@@ -90,9 +94,12 @@ class Chunking:
 
 def _given(document: Document) -> np.ndarray:
     if document.chunks is None:
-        raise InputError(Problem(
-            f"document {document.id!r}",
-            "has no `chunks`, which the chunking `given` needs: give them, or use another chunking"))
+        raise InputError(
+            Problem(
+                f"document {document.id!r}",
+                "has no `chunks`, which the chunking `given` needs: give them, or use another chunking",
+            )
+        )
     return np.array(document.chunks, np.int64).reshape(-1, 2)
 
 

@@ -48,11 +48,17 @@ class ChunkTable:
         """Where the chunks of the document at this position lie."""
         return slice(int(self.indptr[document]), int(self.indptr[document + 1]))
 
+    def span_of(self, document: int) -> np.ndarray:
+        """Spans int64 `[its chunks, 2]` of the document at this position."""
+        return self.span[self.of(document)]
+
     def ids(self) -> list[str]:
         """`{document}#{number:06d}` per chunk, percent-encoded."""
         names = [trec_id(identifier) for identifier in self.document_ids]
-        return [f"{names[document]}#{number:06d}"
-                for document, number in zip(self.document.tolist(), self.number.tolist(), strict=True)]
+        return [
+            f"{names[document]}#{number:06d}"
+            for document, number in zip(self.document.tolist(), self.number.tolist(), strict=True)
+        ]
 
 
 def chunk_table(corpus: Corpus, chunking: Chunking | str, encodings: Sequence[Encoding] | None = None) -> ChunkTable:
@@ -88,7 +94,9 @@ def chunk_table(corpus: Corpus, chunking: Chunking | str, encodings: Sequence[En
 
 
 def cut_document(
-    document: Document, chunking: Chunking, offsets: np.ndarray,
+    document: Document,
+    chunking: Chunking,
+    offsets: np.ndarray,
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, int]:
     """Numbers int32 `[chunks]`, spans int64 `[chunks, 2]` and token ranges int32 `[chunks, 2]` of one document
     after joining, and how many of its tokens lie in no chunk. `offsets` int `[tokens, 2]`.
@@ -114,7 +122,7 @@ def close_gaps(text: str, span: np.ndarray) -> np.ndarray:
     following = starts[np.searchsorted(starts, span[:, 1])]
     for chunk in np.flatnonzero(following > span[:, 1]):
         end = span[chunk, 1]
-        if text[end:following[chunk]].isspace() and not ((span[:, 0] < end) & (end < span[:, 1])).any():
+        if text[end : following[chunk]].isspace() and not ((span[:, 0] < end) & (end < span[:, 1])).any():
             span[chunk, 1] = following[chunk]
     return span
 
@@ -137,10 +145,13 @@ def _join(span: np.ndarray, owned: np.ndarray) -> tuple[np.ndarray, np.ndarray, 
 def _refuse_missing(corpus: Corpus) -> None:
     missing = [document.id for document in corpus.documents if document.chunks is None]
     if missing:
-        raise InputError(Problem(
-            f"{corpus.name}: document {identifier!r}",
-            "has no `chunks`, which the chunking `given` needs: give them, or use another chunking",
-        ) for identifier in missing)
+        raise InputError(
+            Problem(
+                f"{corpus.name}: document {identifier!r}",
+                "has no `chunks`, which the chunking `given` needs: give them, or use another chunking",
+            )
+            for identifier in missing
+        )
 
 
 def _joined(parts: list[np.ndarray], empty: np.ndarray) -> np.ndarray:

@@ -16,8 +16,10 @@ SHINGLE = 5
 """Words in a shingle."""
 
 # A script without spaces has no words to find: each of its characters stands for one.
-_WORD = re.compile(r"[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]|\w+?(?=\b|["
-                   r"\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff])")
+_WORD = re.compile(
+    r"[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]|\w+?(?=\b|["
+    r"\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff])"
+)
 _PERMUTATIONS = 128
 _BANDS, _ROWS = 32, 4  # finds 99% of the pairs at similarity 0.6; what it finds is verified exactly
 _SEED = 1
@@ -62,8 +64,10 @@ def families(corpus: Corpus, threshold: float = THRESHOLD) -> list[str]:
     for place, family in enumerate(given):
         if family is not None:
             names.setdefault(groups.find(place), family)
-    return [family if family is not None else names.get(group, f"~{corpus.documents[group].id}")
-            for family, group in ((family, groups.find(place)) for place, family in enumerate(given))]
+    return [
+        family if family is not None else names.get(group, f"~{corpus.documents[group].id}")
+        for family, group in ((family, groups.find(place)) for place, family in enumerate(given))
+    ]
 
 
 def near_duplicates(texts: Sequence[str], threshold: float = THRESHOLD) -> Groups:
@@ -103,7 +107,7 @@ def shingles(text: str, words: dict[str, int]) -> np.ndarray:
         return np.frombuffer(hashlib.blake2b(whole, digest_size=4).digest(), np.uint32)
     rolled = np.zeros(len(hashes) - SHINGLE + 1, np.uint64)
     for shift in range(SHINGLE):
-        rolled = rolled * np.uint64(0x9E3779B97F4A7C15) + hashes[shift:len(rolled) + shift]
+        rolled = rolled * np.uint64(0x9E3779B97F4A7C15) + hashes[shift : len(rolled) + shift]
         rolled ^= rolled >> np.uint64(29)
     return np.unique((rolled >> np.uint64(32)).astype(np.uint32))
 

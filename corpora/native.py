@@ -19,6 +19,11 @@ _LARGEST_GRADE = 2**31 - 1
 
 def read(folder: Path) -> Corpus:
     """The corpus, or an `InputError` with every problem of both files, each with its line."""
+    return read_with_lines(folder)[0]
+
+
+def read_with_lines(folder: Path) -> tuple[Corpus, checks.Places]:
+    """The corpus and the line of each record; refuses as `read` does."""
     folder = Path(folder)
     if not folder.is_dir():
         raise InputError(Problem(str(folder), "no such corpus folder: it holds documents.jsonl and queries.jsonl"))
@@ -26,19 +31,21 @@ def read(folder: Path) -> Corpus:
     documents, document_lines = _records(folder / DOCUMENTS, _document, problems)
     queries, query_lines = _records(folder / QUERIES, _query, problems)
     corpus = Corpus(folder.resolve().name, tuple(documents), tuple(queries))
-    lines = checks.Places(document_lines, query_lines, unreadable=bool(problems))
-    problems += checks.problems(corpus, lines)
+    places = checks.Places(document_lines, query_lines, unreadable=bool(problems))
+    problems += checks.problems(corpus, places)
     if problems:
         order = {DOCUMENTS: 0, QUERIES: 1}
         raise InputError(sorted(problems, key=lambda problem: _reading_order(problem.where, order)))
-    return corpus
+    return corpus, places
 
 
 def write(corpus: Corpus, folder: Path) -> None:
     """Writes both files, each whole or not at all; what is absent or the default is left out."""
     folder = Path(folder)
-    for name, records in ((DOCUMENTS, map(_plain_document, corpus.documents)),
-                          (QUERIES, map(_plain_query, corpus.queries))):
+    for name, records in (
+        (DOCUMENTS, map(_plain_document, corpus.documents)),
+        (QUERIES, map(_plain_query, corpus.queries)),
+    ):
         write_atomically(folder / name, lambda path, records=records: _write_lines(path, records))
 
 
@@ -49,18 +56,35 @@ def _write_lines(path: Path, records: Iterable[dict]) -> None:
 
 
 def _plain_document(document: Document) -> dict:
-    return _present({
-        "id": document.id, "text": document.text, "title": document.title, "domain": document.domain,
-        "language": document.language, "family": document.family, "chunks": document.chunks})
+    return _present(
+        {
+            "id": document.id,
+            "text": document.text,
+            "title": document.title,
+            "domain": document.domain,
+            "language": document.language,
+            "family": document.family,
+            "chunks": document.chunks,
+        }
+    )
 
 
 def _plain_query(query: Query) -> dict:
-    targets = [_present({
-        "document": target.document, "grade": target.grade if target.grade != 1 else None,
-        "answers": target.answers or None, "evidence": target.evidence or None, "quotes": target.quotes,
-    }) for target in query.targets]
-    return _present({
-        "id": query.id, "text": query.text, "domain": query.domain, "ability": query.ability, "targets": targets})
+    targets = [
+        _present(
+            {
+                "document": target.document,
+                "grade": target.grade if target.grade != 1 else None,
+                "answers": target.answers or None,
+                "evidence": target.evidence or None,
+                "quotes": target.quotes,
+            }
+        )
+        for target in query.targets
+    ]
+    return _present(
+        {"id": query.id, "text": query.text, "domain": query.domain, "ability": query.ability, "targets": targets}
+    )
 
 
 def _present(record: dict) -> dict:
@@ -140,9 +164,14 @@ def _document(fields: _Fields) -> Document:
     if fields.record.get("chunks") == []:
         fields.messages.append("chunks is empty: leave it out, or give at least one")
     return Document(
-        id=fields.text("id", required=True), text=fields.text("text", required=True), title=fields.text("title"),
-        domain=fields.text("domain"), language=fields.text("language"), family=fields.text("family"),
-        chunks=fields.spans("chunks"))
+        id=fields.text("id", required=True),
+        text=fields.text("text", required=True),
+        title=fields.text("title"),
+        domain=fields.text("domain"),
+        language=fields.text("language"),
+        family=fields.text("family"),
+        chunks=fields.spans("chunks"),
+    )
 
 
 def _query(fields: _Fields) -> Query:
@@ -151,8 +180,13 @@ def _query(fields: _Fields) -> Query:
     if not targets and not (fields.messages and fields.record.get("targets")):
         fields.messages.append("targets is missing or empty: a query names at least one document")
     built = tuple(_target(fields, place, value) for place, value in enumerate(targets or ()))
-    return Query(id=fields.text("id", required=True), text=fields.text("text", required=True),
-                 targets=built, domain=fields.text("domain"), ability=fields.text("ability"))
+    return Query(
+        id=fields.text("id", required=True),
+        text=fields.text("text", required=True),
+        targets=built,
+        domain=fields.text("domain"),
+        ability=fields.text("ability"),
+    )
 
 
 def _target(query: _Fields, place: int, value: object) -> Target | None:
@@ -170,9 +204,12 @@ def _target(query: _Fields, place: int, value: object) -> Target | None:
             fields.wrong(f"quotes[{number}]", quote, "a string")
     groups = fields.items("evidence") or ()
     return Target(
-        document=fields.text("document", required=True), grade=grade, answers=fields.spans("answers") or (),
+        document=fields.text("document", required=True),
+        grade=grade,
+        answers=fields.spans("answers") or (),
         evidence=tuple(_group(fields, f"evidence[{number}]", group) for number, group in enumerate(groups)),
-        quotes=None if quotes is None else tuple(quotes))
+        quotes=None if quotes is None else tuple(quotes),
+    )
 
 
 def _group(fields: _Fields, name: str, value: object) -> Group:

@@ -83,13 +83,24 @@ class Prepared:
             raise InputError(Problem(str(self.folder), f"the chunking `{spelling}` is not prepared here"))
         flat, manifest = arrays.open_arrays(folder)
         return ChunkTable(
-            chunking=spelling, document_ids=self.document_ids, document=flat["document"], number=flat["number"],
-            span=flat["span"], tokens=flat["tokens"], indptr=np.array(flat["indptr"]),
-            context_only=manifest["context_only"])
+            chunking=spelling,
+            document_ids=self.document_ids,
+            document=flat["document"],
+            number=flat["number"],
+            span=flat["span"],
+            tokens=flat["tokens"],
+            indptr=np.array(flat["indptr"]),
+            context_only=manifest["context_only"],
+        )
 
 
-def prepare(corpus: Corpus, tokenizer: Tokenizer, chunkings: Iterable[Chunking | str], root: Path,
-            executor: Executor | None = None) -> Prepared:
+def prepare(
+    corpus: Corpus,
+    tokenizer: Tokenizer,
+    chunkings: Iterable[Chunking | str],
+    root: Path,
+    executor: Executor | None = None,
+) -> Prepared:
     """Builds what is missing under `root` and opens it.
 
     The address depends on documents and tokenizer alone: queries do not change it. `executor` runs the parts,
@@ -104,14 +115,29 @@ def prepare(corpus: Corpus, tokenizer: Tokenizer, chunkings: Iterable[Chunking |
         texts = [document.text for document in corpus.documents]
         work = ((span, partial(_tokenise, tokenizer, texts[slice(*span)])) for span in ranges)
         parts = _finish_parts(folder / "parts" / "tokens", work, executor)
-        _merge(folder / "tokens", parts, facts, {"documents.json": json.dumps(
-            [document.id for document in corpus.documents], ensure_ascii=False)})
+        _merge(
+            folder / "tokens",
+            parts,
+            facts,
+            {"documents.json": json.dumps([document.id for document in corpus.documents], ensure_ascii=False)},
+        )
     for chunking in chunkings:
         chunking = Chunking.parse(chunking) if isinstance(chunking, str) else chunking
         place = _chunk_folder(folder, str(chunking))
         if not place.is_dir():
-            work = ((span, partial(_cut, folder, replace(corpus, documents=corpus.documents[slice(*span)], queries=()),
-                                   chunking, span[0])) for span in ranges)
+            work = (
+                (
+                    span,
+                    partial(
+                        _cut,
+                        folder,
+                        replace(corpus, documents=corpus.documents[slice(*span)], queries=()),
+                        chunking,
+                        span[0],
+                    ),
+                )
+                for span in ranges
+            )
             parts = _finish_parts(folder / "parts" / place.name, work, executor)
             _merge(place, parts, {**facts, "chunking": str(chunking)}, {})
     return Prepared.open(folder)
@@ -136,17 +162,26 @@ def _ranges(lengths: Sequence[int]) -> Iterator[tuple[int, int]]:
 def _tokenise(tokenizer: Tokenizer, texts: Sequence[str]) -> dict[str, np.ndarray]:
     encodings = tokenizer.encode(texts)
     counts = np.array([len(ids) for ids, _ in encodings], np.int64)
-    return {"ids": np.concatenate([np.empty(0, np.int32), *(ids for ids, _ in encodings)]),
-            "offsets": np.concatenate([np.empty((0, 2), np.int32), *(offsets for _, offsets in encodings)]),
-            "counts": counts, "context_only": np.int64(0)}
+    return {
+        "ids": np.concatenate([np.empty(0, np.int32), *(ids for ids, _ in encodings)]),
+        "offsets": np.concatenate([np.empty((0, 2), np.int32), *(offsets for _, offsets in encodings)]),
+        "counts": counts,
+        "context_only": np.int64(0),
+    }
 
 
 def _cut(folder: Path, part: Corpus, chunking: Chunking, first: int) -> dict[str, np.ndarray]:
     """The chunk table of the documents from position `first` on, over the tokens that lie in `folder`."""
     prepared = Prepared.open(folder)
     table = chunk_table(part, chunking, [prepared.encodings(first + place) for place in range(len(part.documents))])
-    return {"document": table.document + np.int32(first), "number": table.number, "span": table.span,
-            "tokens": table.tokens, "counts": np.diff(table.indptr), "context_only": np.int64(table.context_only)}
+    return {
+        "document": table.document + np.int32(first),
+        "number": table.number,
+        "span": table.span,
+        "tokens": table.tokens,
+        "counts": np.diff(table.indptr),
+        "context_only": np.int64(table.context_only),
+    }
 
 
 def _finish_parts(folder: Path, work: Iterable[Task], executor: Executor | None) -> list[Path]:
@@ -178,6 +213,7 @@ def _write_part(path: Path, task: Callable[[], dict[str, np.ndarray]]) -> None:
 
 def _merge(folder: Path, parts: list[Path], facts: dict, texts: dict[str, str]) -> None:
     """Concatenates the parts into `folder` and drops them."""
+
     def fill(beside: Path) -> None:
         for name, text in texts.items():
             (beside / name).write_text(text, encoding="utf-8")

@@ -18,8 +18,16 @@ from corpora.documents import Corpus
 from corpora.errors import InputError, Problem
 from corpora.files import write_atomically
 
-_SCHEMA = pa.schema([("query", pa.string()), ("document", pa.string()), ("start", pa.int32()), ("end", pa.int32()),
-                     ("score", pa.float32()), ("logit", pa.float32())])
+_SCHEMA = pa.schema(
+    [
+        ("query", pa.string()),
+        ("document", pa.string()),
+        ("start", pa.int32()),
+        ("end", pa.int32()),
+        ("score", pa.float32()),
+        ("logit", pa.float32()),
+    ]
+)
 _NUMBERS = {"start": np.int32, "end": np.int32, "score": np.float32, "logit": np.float32}
 _SHOWN = 20
 
@@ -67,13 +75,18 @@ class TeacherScores:
             elif position is None:
                 found.append(Problem(where, "no document of the corpus has this id"))
             elif (last := int(self._columns["end"][place].max())) > len(corpus.documents[position].text):
-                found.append(Problem(where, f"a row ends at {last}, outside the text of "
-                                            f"{len(corpus.documents[position].text)} characters"))
+                found.append(
+                    Problem(
+                        where,
+                        f"a row ends at {last}, outside the text of {len(corpus.documents[position].text)} characters",
+                    )
+                )
         return found
 
 
 def write(path: Path, pairs: Iterable[PairRows]) -> None:
     """Writes all pairs, in order, in one atomic file; a pair stands once and a pair without rows is left out."""
+
     def fill(beside: Path) -> None:
         seen: set[tuple[str, str]] = set()
         with pq.ParquetWriter(beside, _SCHEMA, compression="zstd") as writer:
@@ -103,8 +116,9 @@ def read(path: Path) -> TeacherScores:
         raise InputError(Problem(str(path), f"is no readable parquet file: {str(error).splitlines()[0]}")) from None
     missing = [name for name in ("query", "document", "start", "end", "score") if name not in table.column_names]
     if missing:
-        raise InputError(Problem(str(path), f"lacks the columns {', '.join(missing)}; it has "
-                                            f"{', '.join(table.column_names)}"))
+        raise InputError(
+            Problem(str(path), f"lacks the columns {', '.join(missing)}; it has {', '.join(table.column_names)}")
+        )
     table = _typed(path, table)
     columns = {name: table[name].to_numpy() for name in ("start", "end", "score")}
     _refuse(path, columns)
@@ -131,13 +145,17 @@ def _typed(path: Path, table: pa.Table) -> pa.Table:
 
 def _refuse(path: Path, columns: dict[str, np.ndarray]) -> None:
     start, end = columns["start"], columns["end"]
-    wrong = ((~np.isfinite(columns["score"]), "the score is not a finite number"),
-             ((start < 0) | (start >= end), "the span is empty, reversed or negative"))
+    wrong = (
+        (~np.isfinite(columns["score"]), "the score is not a finite number"),
+        ((start < 0) | (start >= end), "the span is empty, reversed or negative"),
+    )
     problems = []
     for mask, message in wrong:
         rows = np.flatnonzero(mask)
-        problems += [Problem(f"{path}: row {row}", f"{message}: [{start[row]}, {end[row]}] {columns['score'][row]}")
-                     for row in rows[:_SHOWN]]
+        problems += [
+            Problem(f"{path}: row {row}", f"{message}: [{start[row]}, {end[row]}] {columns['score'][row]}")
+            for row in rows[:_SHOWN]
+        ]
         if len(rows) > _SHOWN:
             problems.append(Problem(str(path), f"{message} in {len(rows) - _SHOWN} further rows"))
     if problems:
@@ -145,17 +163,28 @@ def _refuse(path: Path, columns: dict[str, np.ndarray]) -> None:
 
 
 def _table(path: Path, pair: PairRows) -> pa.Table:
-    columns = {"start": np.asarray(pair.starts, np.int32), "end": np.asarray(pair.ends, np.int32),
-               "score": np.asarray(pair.scores, np.float32)}
+    columns = {
+        "start": np.asarray(pair.starts, np.int32),
+        "end": np.asarray(pair.ends, np.int32),
+        "score": np.asarray(pair.scores, np.float32),
+    }
     _refuse(path, columns)
     spans, scores, inverse = _mean(columns["start"], columns["end"], np.asarray(pair.scores, np.float64))
     logits = None
     if pair.logits is not None:
         logits = pa.array(_group_mean(np.asarray(pair.logits, np.float64), inverse, len(spans)).astype(np.float32))
     rows = len(spans)
-    return pa.table({"query": [pair.query] * rows, "document": [pair.document] * rows,
-                     "start": spans[:, 0], "end": spans[:, 1], "score": scores.astype(np.float32),
-                     "logit": pa.nulls(rows, pa.float32()) if logits is None else logits}, schema=_SCHEMA)
+    return pa.table(
+        {
+            "query": [pair.query] * rows,
+            "document": [pair.document] * rows,
+            "start": spans[:, 0],
+            "end": spans[:, 1],
+            "score": scores.astype(np.float32),
+            "logit": pa.nulls(rows, pa.float32()) if logits is None else logits,
+        },
+        schema=_SCHEMA,
+    )
 
 
 def _mean(start: np.ndarray, end: np.ndarray, score: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -188,10 +217,15 @@ def _ordered(table: pa.Table, columns: dict[str, np.ndarray]) -> pa.Table:
     rows, inverse = np.unique(keys, axis=0, return_inverse=True)
     score = _group_mean(columns["score"].astype(np.float64), inverse.reshape(-1), len(rows))
     names = {name: table[name].combine_chunks().dictionary for name in ("query", "document")}
-    return pa.table({
-        "query": pa.DictionaryArray.from_arrays(rows[:, 0], names["query"]),
-        "document": pa.DictionaryArray.from_arrays(rows[:, 1], names["document"]),
-        "start": rows[:, 2], "end": rows[:, 3], "score": score.astype(np.float32)})
+    return pa.table(
+        {
+            "query": pa.DictionaryArray.from_arrays(rows[:, 0], names["query"]),
+            "document": pa.DictionaryArray.from_arrays(rows[:, 1], names["document"]),
+            "start": rows[:, 2],
+            "end": rows[:, 3],
+            "score": score.astype(np.float32),
+        }
+    )
 
 
 def _pair_ranges(table: pa.Table) -> dict[tuple[str, str], slice]:
@@ -201,5 +235,7 @@ def _pair_ranges(table: pa.Table) -> dict[tuple[str, str], slice]:
     first = np.flatnonzero(np.r_[True, (query[1:] != query[:-1]) | (document[1:] != document[:-1])])
     last = np.r_[first[1:], len(query)]
     queries, documents = (table[name].combine_chunks().dictionary.to_pylist() for name in ("query", "document"))
-    return {(queries[query[start]], documents[document[start]]): slice(int(start), int(end))
-            for start, end in zip(first, last, strict=True)}
+    return {
+        (queries[query[start]], documents[document[start]]): slice(int(start), int(end))
+        for start, end in zip(first, last, strict=True)
+    }

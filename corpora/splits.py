@@ -20,8 +20,9 @@ FILE = "splits.json"
 _SHOWN = 20
 
 
-def cut(corpus: Corpus, shares: Mapping[str, float] | None = None, seed: int = 0,
-        threshold: float = THRESHOLD) -> dict[str, Corpus]:
+def cut(
+    corpus: Corpus, shares: Mapping[str, float] | None = None, seed: int = 0, threshold: float = THRESHOLD
+) -> dict[str, Corpus]:
     """Cuts by family: documents of a family, and queries that ask for them, go to one split together.
 
     Every document of the result carries its family. Families that one query, or queries of the same text,
@@ -37,14 +38,25 @@ def cut(corpus: Corpus, shares: Mapping[str, float] | None = None, seed: int = 0
         group = groups.find(place)
         members[group] = members.get(group, 0) + 1
     if len(members) < len(shares):
-        raise InputError(Problem(corpus.name, f"has {len(members)} families that share no query, too few for the "
-                                              f"splits {', '.join(shares)}: families are never torn apart"))
+        raise InputError(
+            Problem(
+                corpus.name,
+                f"has {len(members)} families that share no query, too few for the "
+                f"splits {', '.join(shares)}: families are never torn apart",
+            )
+        )
     chosen = _assign(members, shares, np.random.default_rng(seed))
     split_of = {document.id: chosen[groups.find(place)] for place, document in enumerate(corpus.documents)}
     family_of = {document.id: family for document, family in zip(corpus.documents, named, strict=True)}
-    return {name: _part(corpus, f"{corpus.name}-{name}", family_of,
-                        {identifier for identifier, split in split_of.items() if split == name})
-            for name in shares}
+    return {
+        name: _part(
+            corpus,
+            f"{corpus.name}-{name}",
+            family_of,
+            {identifier for identifier, split in split_of.items() if split == name},
+        )
+        for name in shares
+    }
 
 
 def query_groups(corpus: Corpus, named: Sequence[str]) -> Groups:
@@ -85,12 +97,15 @@ def freeze(folder: Path, corpus: Corpus, splits: Mapping[str, Corpus]) -> str:
     content = {
         "corpus": corpus.sha256,
         "hash": split_hash(splits),
-        "splits": {name: {
-            "sha256": part.sha256,
-            "documents": [document.id for document in part.documents],
-            "families": [document.family for document in part.documents],
-            "queries": [query.id for query in part.queries],
-        } for name, part in splits.items()},
+        "splits": {
+            name: {
+                "sha256": part.sha256,
+                "documents": [document.id for document in part.documents],
+                "families": [document.family for document in part.documents],
+                "queries": [query.id for query in part.queries],
+            }
+            for name, part in splits.items()
+        },
     }
     write_atomically(Path(folder) / FILE, json.dumps(content, ensure_ascii=False, indent=1))
     return content["hash"]
@@ -103,10 +118,22 @@ def thaw(folder: Path, corpus: Corpus) -> dict[str, Corpus]:
         frozen = json.loads(path.read_text(encoding="utf-8"))
         parts, recorded = frozen["splits"], frozen["hash"]
         if frozen["corpus"] != corpus.sha256:
-            raise InputError(Problem(str(path), f"was frozen for another corpus: {corpus.name} has changed since. "
-                                                "Use a new folder, or bring the old corpus back"))
-        splits = {name: _part(corpus, f"{corpus.name}-{name}", dict(zip(part["documents"], part["families"], strict=True)),
-                              set(part["documents"])) for name, part in parts.items()}
+            raise InputError(
+                Problem(
+                    str(path),
+                    f"was frozen for another corpus: {corpus.name} has changed since. "
+                    "Use a new folder, or bring the old corpus back",
+                )
+            )
+        splits = {
+            name: _part(
+                corpus,
+                f"{corpus.name}-{name}",
+                dict(zip(part["documents"], part["families"], strict=True)),
+                set(part["documents"]),
+            )
+            for name, part in parts.items()
+        }
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise InputError(Problem(str(path), f"cannot be read: {error}")) from None
     if split_hash(splits) != recorded:
@@ -134,8 +161,11 @@ def _shared(kind: str, pairs: list[tuple[str, str]]) -> list[Problem]:
     holders: dict[str, dict[str, None]] = {}
     for name, key in pairs:
         holders.setdefault(key, {})[name] = None
-    found = [Problem(" and ".join(names), f"share the {kind} {key[:80]!r}")
-             for key, names in holders.items() if len(names) > 1]
+    found = [
+        Problem(" and ".join(names), f"share the {kind} {key[:80]!r}")
+        for key, names in holders.items()
+        if len(names) > 1
+    ]
     rest = len(found) - _SHOWN
     return found[:_SHOWN] + ([Problem("splits", f"share {rest} more of kind {kind}")] if rest > 0 else [])
 
@@ -164,8 +194,12 @@ def _assign(members: dict[int, int], shares: dict[str, float], generator: np.ran
 
 def _part(corpus: Corpus, name: str, family_of: Mapping[str, str], held: set[str]) -> Corpus:
     """The documents held and the queries that ask for them; judged documents of other splits are left out."""
-    documents = tuple(replace(document, family=family_of[document.id])
-                      for document in corpus.documents if document.id in held)
-    queries = tuple(replace(query, targets=tuple(target for target in query.targets if target.document in held))
-                    for query in corpus.queries if _sought(query)[0] in held)
+    documents = tuple(
+        replace(document, family=family_of[document.id]) for document in corpus.documents if document.id in held
+    )
+    queries = tuple(
+        replace(query, targets=tuple(target for target in query.targets if target.document in held))
+        for query in corpus.queries
+        if _sought(query)[0] in held
+    )
     return Corpus(name, documents, queries)

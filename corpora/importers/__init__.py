@@ -24,7 +24,9 @@ def import_corpus(format: str, source: str | Path, destination: str | Path, stri
     """
     if format not in FORMATS:
         near = difflib.get_close_matches(str(format), FORMATS, n=1, cutoff=0)[0]
-        raise InputError(Problem("format", f"{format!r} is unknown: did you mean {near!r}? Known: {', '.join(FORMATS)}"))
+        raise InputError(
+            Problem("format", f"{format!r} is unknown: did you mean {near!r}? Known: {', '.join(FORMATS)}")
+        )
     destination = Path(destination)
     if destination.exists():
         raise InputError(Problem(str(destination), "exists already: name a new folder"))

@@ -20,13 +20,16 @@ class Building:
         self._documents: dict[str, Document] = {}
         self._queries: dict[str, Query] = {}
 
-    def document(self, identifier: str, text: str, where: str, title: str | None = None,
-                 chunks: Sequence[Span] | None = None) -> str | None:
+    def document(
+        self, identifier: str, text: str, where: str, title: str | None = None, chunks: Sequence[Span] | None = None
+    ) -> str | None:
         """The id under which the document is kept, or None."""
         if not self._readable("document", identifier, text, where):
             return None
         identifier = self._unique("document", identifier, self._documents, where)
-        self._documents[identifier] = Document(identifier, text, title or None, chunks=tuple(chunks) if chunks else None)
+        self._documents[identifier] = Document(
+            identifier, text, title or None, chunks=tuple(chunks) if chunks else None
+        )
         return identifier
 
     def query(self, identifier: str, text: str, targets: Sequence[Target], where: str) -> None:

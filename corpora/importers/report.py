@@ -45,16 +45,24 @@ class ImportReport:
     def refuse(self) -> None:
         """What `--strict` does: every repair and every drop is an error."""
         if self.entries:
-            raise InputError(Problem(entry.where, f"{entry.what}: {entry.reason}: {entry.example}")
-                             for entry in self.entries)
+            raise InputError(
+                Problem(entry.where, f"{entry.what}: {entry.reason}: {entry.example}") for entry in self.entries
+            )
 
     def json(self) -> dict:
         return {
-            "format": self.format, "source": self.source,
-            "kept": {"documents": self.documents, "queries": self.queries, "answers": self.answers,
-                     "queries without answers": self.queries_without_answers},
-            REPAIRED: self.counts(REPAIRED), DROPPED: self.counts(DROPPED),
-            "entries": [asdict(entry) for entry in self.entries]}
+            "format": self.format,
+            "source": self.source,
+            "kept": {
+                "documents": self.documents,
+                "queries": self.queries,
+                "answers": self.answers,
+                "queries without answers": self.queries_without_answers,
+            },
+            REPAIRED: self.counts(REPAIRED),
+            DROPPED: self.counts(DROPPED),
+            "entries": [asdict(entry) for entry in self.entries],
+        }
 
     def lines(self) -> list[str]:
         found = [f"kept {self.documents:,} documents, {self.queries:,} queries, {self.answers:,} answers"]
@@ -62,8 +70,11 @@ class ImportReport:
             found.append(f"     {self.queries_without_answers:,} queries have no answer: for document retrieval only")
         for action in (REPAIRED, DROPPED):
             for reason, count in self.counts(action).items():
-                first = next(entry for entry in self.entries
-                             if entry.action == action and f"{entry.what}: {entry.reason}" == reason)
+                first = next(
+                    entry
+                    for entry in self.entries
+                    if entry.action == action and f"{entry.what}: {entry.reason}" == reason
+                )
                 found.append(f"{action} {count:,} {reason}")
                 found.append(f"     as at {first.where}: {first.example}")
         return found

@@ -45,24 +45,41 @@ def _flat_articles(file: Path) -> Iterator[Article]:
     first: dict[object, str] = {}
     for where, row in rows_of(file):
         if not isinstance(row.get("context"), str):
-            raise InputError(Problem(where, "has no text `context`: SQuAD is {data: [...]} or rows with context, "
-                                            "question, answers"))
+            raise InputError(
+                Problem(where, "has no text `context`: SQuAD is {data: [...]} or rows with context, question, answers")
+            )
         key = row.get("title") or row["context"]
         first.setdefault(key, where)
         paragraphs = articles.setdefault(key, {"title": row.get("title"), "paragraphs": {}})["paragraphs"]
         answers = row.get("answers") or {"text": [], "answer_start": []}
-        paragraphs.setdefault(row["context"], []).append({
-            "id": row.get("id"), "question": row.get("question"), "where": where,
-            "answers": [{"text": text, "answer_start": start}
-                        for text, start in zip(answers["text"], answers["answer_start"], strict=True)]})
+        paragraphs.setdefault(row["context"], []).append(
+            {
+                "id": row.get("id"),
+                "question": row.get("question"),
+                "where": where,
+                "answers": [
+                    {"text": text, "answer_start": start}
+                    for text, start in zip(answers["text"], answers["answer_start"], strict=True)
+                ],
+            }
+        )
     for key, article in articles.items():
-        yield first[key], {"title": article["title"], "paragraphs": [
-            {"context": context, "qas": questions} for context, questions in article["paragraphs"].items()]}
+        yield (
+            first[key],
+            {
+                "title": article["title"],
+                "paragraphs": [
+                    {"context": context, "qas": questions} for context, questions in article["paragraphs"].items()
+                ],
+            },
+        )
 
 
 def _article(building: Building, where: str, article: object, number: int, prefix: str) -> None:
-    paragraphs = [(f"{where}.paragraphs[{place}]", paragraph)
-                  for place, paragraph in enumerate(_list(where, article, "paragraphs"))]
+    paragraphs = [
+        (f"{where}.paragraphs[{place}]", paragraph)
+        for place, paragraph in enumerate(_list(where, article, "paragraphs"))
+    ]
     kept = []
     for place, paragraph in paragraphs:
         context = paragraph.get("context") if isinstance(paragraph, dict) else None
@@ -78,12 +95,20 @@ def _article(building: Building, where: str, article: object, number: int, prefi
     for (place, paragraph), (start, _) in zip(kept, chunks, strict=True):
         for position, question in enumerate(_list(place, paragraph, "qas", required=False)):
             at = question.pop("where", f"{place}.qas[{position}]") if isinstance(question, dict) else place
-            _question(building, at, question, paragraph["context"], start, document,
-                      prefix + identifier(question.get("id") if isinstance(question, dict) else None))
+            _question(
+                building,
+                at,
+                question,
+                paragraph["context"],
+                start,
+                document,
+                prefix + identifier(question.get("id") if isinstance(question, dict) else None),
+            )
 
 
-def _question(building: Building, where: str, question: object, context: str, start: int, document: str,
-              name: str) -> None:
+def _question(
+    building: Building, where: str, question: object, context: str, start: int, document: str, name: str
+) -> None:
     text = question.get("question") if isinstance(question, dict) else None
     if not isinstance(text, str):
         building.report.dropped("query", "no text `question`", where, str(question))
@@ -94,8 +119,11 @@ def _question(building: Building, where: str, question: object, context: str, st
     answers = []
     for position, answer in enumerate(_list(where, question, "answers", required=False)):
         at = f"{where}.answers[{position}]"
-        if not isinstance(answer, dict) or not isinstance(answer.get("text"), str) \
-                or type(answer.get("answer_start")) is not int:
+        if (
+            not isinstance(answer, dict)
+            or not isinstance(answer.get("text"), str)
+            or type(answer.get("answer_start")) is not int
+        ):
             building.report.dropped("answer", "no `text` with a whole number `answer_start`", at, str(answer))
             continue
         found = building.span("answer", context, answer["text"], answer["answer_start"], at)

@@ -25,8 +25,14 @@ def rows_of(path: Path) -> Iterator[Row]:
         for file in table_files(path):
             yield from rows_of(file)
         return
-    reader = {".jsonl": _jsonl, ".json": _json, ".csv": _delimited, ".tsv": _delimited,
-              ".parquet": _parquet, ".arrow": _arrow}.get(path.suffix.lower())
+    reader = {
+        ".jsonl": _jsonl,
+        ".json": _json,
+        ".csv": _delimited,
+        ".tsv": _delimited,
+        ".parquet": _parquet,
+        ".arrow": _arrow,
+    }.get(path.suffix.lower())
     if reader is None:
         raise InputError(Problem(str(path), f"is no table that can be read: {', '.join(SUFFIXES)}"))
     yield from reader(path)
@@ -34,8 +40,11 @@ def rows_of(path: Path) -> Iterator[Row]:
 
 def table_files(folder: Path) -> list[Path]:
     """Tables in the folder or below it; what a `datasets` folder keeps beside them is left out."""
-    return [path for path in sorted(folder.rglob("*"))
-            if path.suffix.lower() in SUFFIXES and path.name not in ("state.json", "dataset_info.json", "dataset_dict.json")]
+    return [
+        path
+        for path in sorted(folder.rglob("*"))
+        if path.suffix.lower() in SUFFIXES and path.name not in ("state.json", "dataset_info.json", "dataset_dict.json")
+    ]
 
 
 def named_table(source: str, name: str) -> Iterator[Row]:
@@ -43,10 +52,15 @@ def named_table(source: str, name: str) -> Iterator[Row]:
     or, where there is no such folder, of the hub's dataset `source` with the configuration `name`."""
     folder = Path(source)
     if folder.is_dir():
-        files = [path for path in table_files(folder)
-                 if path.name.startswith((f"{name}.", f"{name}-")) or name in path.relative_to(folder).parts[:-1]]
+        files = [
+            path
+            for path in table_files(folder)
+            if path.name.startswith((f"{name}.", f"{name}-")) or name in path.relative_to(folder).parts[:-1]
+        ]
         if not files:
-            raise InputError(Problem(source, f"holds no table `{name}`: {name}.parquet, {name}.jsonl or a folder {name}/"))
+            raise InputError(
+                Problem(source, f"holds no table `{name}`: {name}.parquet, {name}.jsonl or a folder {name}/")
+            )
         for file in files:
             yield from rows_of(file)
         return
@@ -154,8 +168,9 @@ def _hub(source: str, name: str) -> Iterator[Row]:
     try:
         from datasets import load_dataset
     except ImportError:
-        raise InputError(Problem(source, "is no folder here; a hub id needs the `datasets` library: "
-                                         "pip install datasets")) from None
+        raise InputError(
+            Problem(source, "is no folder here; a hub id needs the `datasets` library: pip install datasets")
+        ) from None
     try:
         splits = load_dataset(source, name)
     except Exception as error:  # the library raises whatever its transport raises

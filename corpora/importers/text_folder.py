@@ -33,7 +33,7 @@ def read(source: str, report: ImportReport) -> Corpus:
             text = content.removeprefix(BOM).decode("utf-8")
         except UnicodeDecodeError as error:
             line = content.count(b"\n", 0, error.start) + 1
-            report.dropped("document", "invalid UTF-8", f"{name}:{line}", repr(content[error.start:error.start + 20]))
+            report.dropped("document", "invalid UTF-8", f"{name}:{line}", repr(content[error.start : error.start + 20]))
             continue
         building.document(name, text, name)
     return building.corpus()

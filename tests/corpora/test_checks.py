@@ -12,7 +12,9 @@ def test_golden_warnings(golden):
 
 
 def test_families_over_a_tenth_are_warned_of():
-    documents = tuple(Document(str(number), f"text {number}", family="big" if number < 3 else None) for number in range(20))
+    documents = tuple(
+        Document(str(number), f"text {number}", family="big" if number < 3 else None) for number in range(20)
+    )
     found = checks.warnings(Corpus("c", documents))
     assert [problem.where for problem in found] == ["family 'big'"]
     assert "3 of 20" in found[0].message

@@ -15,7 +15,8 @@ from corpora.errors import InputError
 
 ALPHABET = "abM.!? \n\r\t\"'()。！؟é\u0301😀👍🏽\u200d1,\u00a0\u2003\u3000\u2028\u2029|เก中文"
 TEXTS = st.text(st.sampled_from(ALPHABET), min_size=1, max_size=60) | st.text(
-    st.characters(exclude_categories=["Cs"]), min_size=1, max_size=30)
+    st.characters(exclude_categories=["Cs"]), min_size=1, max_size=30
+)
 LANGUAGES = st.sampled_from([None, "en", "zh", "ar", "th", "de", "ja", "pt_BR", "klingon"])
 
 
@@ -24,11 +25,21 @@ def test_a_spelling_comes_back(spelling):
     assert str(Chunking.parse(spelling)) == spelling
 
 
-@pytest.mark.parametrize("wrong, nearest", [
-    ("sentences", "sentence"), ("Paragraph", "paragraph"), ("tokens:0", "tokens:1"), ("tokens: 256", "tokens:256"),
-    ("tokens:64/.50", "tokens:64/0.5"), ("tokens:64/0.0", "tokens:64"), ("tokens:64/1.5", "tokens:64"),
-    ("256", "tokens:256"), ("tokens:064", "tokens:64"), ("tokens:-5", "tokens:5"),
-])
+@pytest.mark.parametrize(
+    "wrong, nearest",
+    [
+        ("sentences", "sentence"),
+        ("Paragraph", "paragraph"),
+        ("tokens:0", "tokens:1"),
+        ("tokens: 256", "tokens:256"),
+        ("tokens:64/.50", "tokens:64/0.5"),
+        ("tokens:64/0.0", "tokens:64"),
+        ("tokens:64/1.5", "tokens:64"),
+        ("256", "tokens:256"),
+        ("tokens:064", "tokens:64"),
+        ("tokens:-5", "tokens:5"),
+    ],
+)
 def test_a_wrong_spelling_names_rule_value_and_the_nearest(wrong, nearest):
     with pytest.raises(ValueError) as caught:
         Chunking.parse(wrong)
@@ -53,16 +64,23 @@ def test_spans_tile_the_text(text, language, spelling):
         assert all(text[start:end].strip() for start, end in spans)
 
 
-@pytest.mark.parametrize("language, text, expected", [
-    ("en", "Hello 😀 wörld. Dr. Smith left.\r\n\r\nNext page.", ["Hello 😀 wörld. ", "Dr. Smith left.\r\n\r\n", "Next page."]),
-    ("en", "  \n First. Second.\n\n  \n", ["  \n First. ", "Second.\n\n  \n"]),
-    ("en", "Cafe\u0301 closed. 👩‍👩‍👧 came! End.", ["Cafe\u0301 closed. ", "👩‍👩‍👧 came! ", "End."]),
-    ("en", "Page 3\u00a0. Mr.\u2003B. left. Bye.", None),
-    ("zh", "你好。世界！很好？是的。", ["你好。", "世界！", "很好？", "是的。"]),
-    ("ar", "مرحبا بالعالم. كيف حالك؟ أنا بخير.", ["مرحبا بالعالم. ", "كيف حالك؟ ", "أنا بخير."]),
-    ("th", "สวัสดีชาวโลก ฉันสบายดี", ["สวัสดีชาวโลก ฉันสบายดี"]),
-    ("en-GB", "One\tcell\t2.5\nTwo. Three.", ["One\tcell\t2.5\nTwo. ", "Three."]),
-])
+@pytest.mark.parametrize(
+    "language, text, expected",
+    [
+        (
+            "en",
+            "Hello 😀 wörld. Dr. Smith left.\r\n\r\nNext page.",
+            ["Hello 😀 wörld. ", "Dr. Smith left.\r\n\r\n", "Next page."],
+        ),
+        ("en", "  \n First. Second.\n\n  \n", ["  \n First. ", "Second.\n\n  \n"]),
+        ("en", "Cafe\u0301 closed. 👩‍👩‍👧 came! End.", ["Cafe\u0301 closed. ", "👩‍👩‍👧 came! ", "End."]),
+        ("en", "Page 3\u00a0. Mr.\u2003B. left. Bye.", None),
+        ("zh", "你好。世界！很好？是的。", ["你好。", "世界！", "很好？", "是的。"]),
+        ("ar", "مرحبا بالعالم. كيف حالك؟ أنا بخير.", ["مرحبا بالعالم. ", "كيف حالك؟ ", "أنا بخير."]),
+        ("th", "สวัสดีชาวโลก ฉันสบายดี", ["สวัสดีชาวโลก ฉันสบายดี"]),
+        ("en-GB", "One\tcell\t2.5\nTwo. Three.", ["One\tcell\t2.5\nTwo. ", "Three."]),
+    ],
+)
 def test_sentences_of_many_languages(language, text, expected):
     spans = Chunking.parse("sentence").spans(Document("a", text, language=language))
     pieces = [text[start:end] for start, end in spans]

@@ -69,8 +69,11 @@ TEXTS = st.text(st.sampled_from("the rn.!? \n\r\u200b😀。"), min_size=1, max_
 
 
 @settings(max_examples=200, deadline=None)
-@given(TEXTS, st.sampled_from(["sentence", "paragraph", "tokens:3", "tokens:4/0.5", "whole"]),
-       st.sampled_from([tiny.wordpiece(), tiny.bytelevel(), tiny.metaspace()]))
+@given(
+    TEXTS,
+    st.sampled_from(["sentence", "paragraph", "tokens:3", "tokens:4/0.5", "whole"]),
+    st.sampled_from([tiny.wordpiece(), tiny.bytelevel(), tiny.metaspace()]),
+)
 def test_a_token_belongs_to_each_chunk_that_holds_its_first_character(text, spelling, tokenizer):
     encodings = tokenizer.encode([text])
     starts = encodings[0][1][:, 0].tolist()
@@ -90,7 +93,9 @@ def test_a_token_belongs_to_each_chunk_that_holds_its_first_character(text, spel
 def test_given_chunks_in_any_order_against_a_loop(text, data):
     places = st.integers(0, len(text) - 1)
     chunks = tuple(
-        (start, data.draw(st.integers(start + 1, len(text)))) for start in data.draw(st.lists(places, min_size=1, max_size=5)))
+        (start, data.draw(st.integers(start + 1, len(text))))
+        for start in data.draw(st.lists(places, min_size=1, max_size=5))
+    )
     tokenizer = tiny.wordpiece()
     starts = tokenizer.encode([text])[0][1][:, 0].tolist()
     table = table_of(text, Chunking.parse("given"), tokenizer, chunks)

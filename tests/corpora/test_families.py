@@ -19,8 +19,10 @@ def words_of(generator, count):
 
 def shingle_sets(texts):
     """Word 5-grams by the obvious loop; these texts are plain words."""
-    return [{tuple(words[place:place + 5]) for place in range(max(1, len(words) - 4))}
-            for words in (text.lower().split() for text in texts)]
+    return [
+        {tuple(words[place : place + 5]) for place in range(max(1, len(words) - 4))}
+        for words in (text.lower().split() for text in texts)
+    ]
 
 
 def partition(groups, size):
@@ -63,8 +65,13 @@ def test_texts_without_spaces_have_shingles_too():
 
 def test_given_families_stay_and_take_near_duplicates_in():
     text = "the rent of this flat is due on the first day of every month without further notice"
-    documents = (Document("a", text, family="leases"), Document("b", text + " indeed"), Document("c", "quite another text"),
-                 Document("d", "quite another text"), Document("e", "third", family="leases"))
+    documents = (
+        Document("a", text, family="leases"),
+        Document("b", text + " indeed"),
+        Document("c", "quite another text"),
+        Document("d", "quite another text"),
+        Document("e", "third", family="leases"),
+    )
     assert families(Corpus("c", documents)) == ["leases", "leases", "~c", "~c", "leases"]
 
 

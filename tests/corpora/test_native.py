@@ -41,8 +41,10 @@ def test_golden_and_shared_corpora_are_read(golden):
     assert first.evidence == ((((14, 31),),), (((48, 61),), ((63, 70), (112, 120))))
 
 
-@pytest.mark.parametrize("name, documents, queries", [
-    ("cuad", 221, 1519), ("evidence-inference", 47, 129), ("qmsum-dev", 35, 237), ("qmsum-train", 24, 284)])
+@pytest.mark.parametrize(
+    "name, documents, queries",
+    [("cuad", 221, 1519), ("evidence-inference", 47, 129), ("qmsum-dev", 35, 237), ("qmsum-train", 24, 284)],
+)
 def test_real_corpora_survive_writing(shared, tmp_path, name, documents, queries):
     corpus = native.read(shared / "corpora" / name)
     assert (corpus.name, len(corpus.documents), len(corpus.queries)) == (name, documents, queries)
@@ -51,10 +53,16 @@ def test_real_corpora_survive_writing(shared, tmp_path, name, documents, queries
 
 
 def test_byte_order_mark_crlf_and_blank_lines_lose_nothing(tmp_path):
-    documents = [b"\xef\xbb\xbf" + json.dumps(DOCUMENT).encode() + b"\r", b"", json.dumps({**DOCUMENT, "id": "b"}).encode()]
+    documents = [
+        b"\xef\xbb\xbf" + json.dumps(DOCUMENT).encode() + b"\r",
+        b"",
+        json.dumps({**DOCUMENT, "id": "b"}).encode(),
+    ]
     corpus = native.read(folder_of(tmp_path, documents, [query(answers=[[0, 8]], quotes=["The rent"])]))
     assert [document.id for document in corpus.documents] == ["a", "b"]
-    (tmp_path / "documents.jsonl").write_bytes(b"\r".join(json.dumps({**DOCUMENT, "id": name}).encode() for name in "ab"))
+    (tmp_path / "documents.jsonl").write_bytes(
+        b"\r".join(json.dumps({**DOCUMENT, "id": name}).encode() for name in "ab")
+    )
     assert len(native.read(tmp_path).documents) == 2
 
 
@@ -63,62 +71,76 @@ def test_an_alternative_is_a_span_or_a_list_of_spans(tmp_path):
     assert corpus.queries[0].targets[0].evidence == ((((0, 3),), ((4, 8), (12, 16))),)
 
 
-@pytest.mark.parametrize("line, said", [
-    (b'{"id": "a", "text": "x"', "documents.jsonl:1: broken JSON at column"),
-    (b'{"id": "a", "text": "\xff"}', "documents.jsonl:1: invalid UTF-8 at byte 22"),
-    (b'{"id": "a", "text": "x", "id": "b"}', "key 'id' stands twice"),
-    (b'{"id": "a", "text": NaN}', "holds NaN"),
-    (b'{"id": "a", "text": 1e999}', "holds 1e999"),
-    (b'{"id": "a", "text": ' + b"9" * 5000 + b"}", "thousands of digits"),
-    (b'{"id": "a", "text": ' + b"[" * 100_000 + b"]" * 100_000 + b"}", "nested too deeply"),
-    (b'{"id": "a", "text": "\\ud800"}', "half of a surrogate pair"),
-    (b'["a"]', 'holds a list (["a"]): each line is one JSON object'),
-    (b'{"id": "a", "txet": "x"}', "txet is unknown: did you mean 'text'?"),
-    (b'{"id": "a"}', "text is missing"),
-    (b'{"id": 7, "text": "x"}', "id is a number (7): it must be a string"),
-    (b'{"id": "a", "text": " \\n"}', "text is empty"),
-    (b'{"id": "", "text": "x"}', "id is empty"),
-    (b'{"id": "a", "text": "x", "chunks": []}', "chunks is empty"),
-    (b'{"id": "a", "text": "x", "chunks": [[0, 2]]}', "chunks[0] [0, 2] lies outside the text, which has 1 characters"),
-    (b'{"id": "a", "text": "x", "chunks": [[0, 1.0]]}', "chunks[0] is a list ([0, 1.0]): it must be a span"),
-    (b"\x1f\x8b\x08", "documents.jsonl: is compressed"),
-    (b'\xff\xfe{\x00}\x00', "documents.jsonl: is UTF-16"),
-])
+@pytest.mark.parametrize(
+    "line, said",
+    [
+        (b'{"id": "a", "text": "x"', "documents.jsonl:1: broken JSON at column"),
+        (b'{"id": "a", "text": "\xff"}', "documents.jsonl:1: invalid UTF-8 at byte 22"),
+        (b'{"id": "a", "text": "x", "id": "b"}', "key 'id' stands twice"),
+        (b'{"id": "a", "text": NaN}', "holds NaN"),
+        (b'{"id": "a", "text": 1e999}', "holds 1e999"),
+        (b'{"id": "a", "text": ' + b"9" * 5000 + b"}", "thousands of digits"),
+        (b'{"id": "a", "text": ' + b"[" * 100_000 + b"]" * 100_000 + b"}", "nested too deeply"),
+        (b'{"id": "a", "text": "\\ud800"}', "half of a surrogate pair"),
+        (b'["a"]', 'holds a list (["a"]): each line is one JSON object'),
+        (b'{"id": "a", "txet": "x"}', "txet is unknown: did you mean 'text'?"),
+        (b'{"id": "a"}', "text is missing"),
+        (b'{"id": 7, "text": "x"}', "id is a number (7): it must be a string"),
+        (b'{"id": "a", "text": " \\n"}', "text is empty"),
+        (b'{"id": "", "text": "x"}', "id is empty"),
+        (b'{"id": "a", "text": "x", "chunks": []}', "chunks is empty"),
+        (
+            b'{"id": "a", "text": "x", "chunks": [[0, 2]]}',
+            "chunks[0] [0, 2] lies outside the text, which has 1 characters",
+        ),
+        (b'{"id": "a", "text": "x", "chunks": [[0, 1.0]]}', "chunks[0] is a list ([0, 1.0]): it must be a span"),
+        (b"\x1f\x8b\x08", "documents.jsonl: is compressed"),
+        (b"\xff\xfe{\x00}\x00", "documents.jsonl: is UTF-16"),
+    ],
+)
 def test_a_broken_document_line_is_named(tmp_path, line, said):
     found = problems_of(tmp_path, [line])
     assert len([message for message in found if said in message]) == 1, found
 
 
-@pytest.mark.parametrize("target, said", [
-    ({"document": "z"}, "document 'z' is not in documents.jsonl"),
-    ({"answers": [[0, 99]]}, f"answers[0] [0, 99] lies outside the text, which has {len(TEXT)} characters"),
-    ({"answers": [[-1, 3]]}, "answers[0] [-1, 3] lies outside"),
-    ({"answers": [[0, 10**30]]}, "lies outside the text"),
-    ({"answers": [[5, 2]]}, "[5, 2] runs backwards"),
-    ({"answers": [[5, 5]]}, "[5, 5] is empty"),
-    ({"answers": [[3, 4]]}, "[3, 4] is white space"),
-    ({"answers": [[True, 4]]}, "answers[0] is a list ([true, 4]): it must be a span"),
-    ({"answers": [["0", "4"]]}, "it must be a span"),
-    ({"answers": [0, 4]}, "answers[0] is a number (0): it must be a span"),
-    ({"answers": {}}, "answers is an object: it must be a list"),
-    ({"answers": [[0, 8]], "quotes": ["The lent"]}, "quotes[0] is 'The lent', but answers[0] [0, 8] holds 'The rent'"),
-    ({"answers": [[0, 8]], "quotes": []}, "quotes holds 0 for 1 answers"),
-    ({"answers": [[0, 8]], "quotes": [8]}, "quotes[0] is a number (8): it must be a string"),
-    ({"evidence": [[]]}, "evidence[0] is a list ([]): it must be a list of at least one alternative"),
-    ({"evidence": [[[[3, 4]]]]}, "evidence[0][0][0] [3, 4] is white space"),
-    ({"evidence": [[0, 3]]}, "evidence[0][0] is a number (0)"),
-    ({"grade": 1.0}, "grade is a number (1.0): it must be a whole number"),
-    ({"grade": "1"}, "grade is a string"),
-    ({"answer": [[0, 3]]}, "targets[0].answer is unknown: did you mean 'answers'?"),
-])
+@pytest.mark.parametrize(
+    "target, said",
+    [
+        ({"document": "z"}, "document 'z' is not in documents.jsonl"),
+        ({"answers": [[0, 99]]}, f"answers[0] [0, 99] lies outside the text, which has {len(TEXT)} characters"),
+        ({"answers": [[-1, 3]]}, "answers[0] [-1, 3] lies outside"),
+        ({"answers": [[0, 10**30]]}, "lies outside the text"),
+        ({"answers": [[5, 2]]}, "[5, 2] runs backwards"),
+        ({"answers": [[5, 5]]}, "[5, 5] is empty"),
+        ({"answers": [[3, 4]]}, "[3, 4] is white space"),
+        ({"answers": [[True, 4]]}, "answers[0] is a list ([true, 4]): it must be a span"),
+        ({"answers": [["0", "4"]]}, "it must be a span"),
+        ({"answers": [0, 4]}, "answers[0] is a number (0): it must be a span"),
+        ({"answers": {}}, "answers is an object: it must be a list"),
+        (
+            {"answers": [[0, 8]], "quotes": ["The lent"]},
+            "quotes[0] is 'The lent', but answers[0] [0, 8] holds 'The rent'",
+        ),
+        ({"answers": [[0, 8]], "quotes": []}, "quotes holds 0 for 1 answers"),
+        ({"answers": [[0, 8]], "quotes": [8]}, "quotes[0] is a number (8): it must be a string"),
+        ({"evidence": [[]]}, "evidence[0] is a list ([]): it must be a list of at least one alternative"),
+        ({"evidence": [[[[3, 4]]]]}, "evidence[0][0][0] [3, 4] is white space"),
+        ({"evidence": [[0, 3]]}, "evidence[0][0] is a number (0)"),
+        ({"grade": 1.0}, "grade is a number (1.0): it must be a whole number"),
+        ({"grade": "1"}, "grade is a string"),
+        ({"answer": [[0, 3]]}, "targets[0].answer is unknown: did you mean 'answers'?"),
+    ],
+)
 def test_a_wrong_label_is_named(tmp_path, target, said):
     found = problems_of(tmp_path, [DOCUMENT], [query(**target)])
     assert all(message.startswith("queries.jsonl:1: targets[0].") for message in found), found
     assert len([message for message in found if said in message]) == 1, found
 
 
-@pytest.mark.parametrize("targets, said", [([], "targets is missing or empty"), ("x", "targets is a string"),
-                                           (["a"], "targets[0] is a string")])
+@pytest.mark.parametrize(
+    "targets, said",
+    [([], "targets is missing or empty"), ("x", "targets is a string"), (["a"], "targets[0] is a string")],
+)
 def test_wrong_targets_are_named(tmp_path, targets, said):
     found = problems_of(tmp_path, [DOCUMENT], [{"id": "q", "text": "?", "targets": targets}])
     assert len(found) == 1 and said in found[0], found
@@ -128,10 +150,18 @@ def test_all_problems_come_at_once_in_order(tmp_path):
     found = problems_of(
         tmp_path,
         [DOCUMENT, b"{", {"id": "a", "text": "again"}, {"id": "c", "text": ""}],
-        [query(answers=[[0, 99], [3, 4]]), {"id": "q", "text": "?", "targets": []}, query(document="z")])
+        [query(answers=[[0, 99], [3, 4]]), {"id": "q", "text": "?", "targets": []}, query(document="z")],
+    )
     assert [message.split(": ")[0] for message in found] == [
-        "documents.jsonl:2", "documents.jsonl:3", "documents.jsonl:4",
-        "queries.jsonl:1", "queries.jsonl:1", "queries.jsonl:2", "queries.jsonl:3", "queries.jsonl:3"]
+        "documents.jsonl:2",
+        "documents.jsonl:3",
+        "documents.jsonl:4",
+        "queries.jsonl:1",
+        "queries.jsonl:1",
+        "queries.jsonl:2",
+        "queries.jsonl:3",
+        "queries.jsonl:3",
+    ]
     assert "stands already at documents.jsonl:1" in found[1]
 
 
@@ -154,9 +184,16 @@ def test_any_corpus_comes_back(tmp_path_factory, data, text):
         return data.draw(st.integers(0, place)), data.draw(st.integers(place + 1, len(text)))
 
     answers = tuple(span() for _ in range(data.draw(st.integers(0, 2))))
-    target = Target("d/../e", grade=data.draw(st.integers(-1, 3)), answers=answers, evidence=(((span(), span()), (span(),)),),
-                    quotes=tuple(text[start:end] for start, end in answers) if answers else None)
-    corpus = Corpus("c", (Document("d/../e", text, domain="x", chunks=((0, len(text)),)),), (Query("q", text, (target,)),))
+    target = Target(
+        "d/../e",
+        grade=data.draw(st.integers(-1, 3)),
+        answers=answers,
+        evidence=(((span(), span()), (span(),)),),
+        quotes=tuple(text[start:end] for start, end in answers) if answers else None,
+    )
+    corpus = Corpus(
+        "c", (Document("d/../e", text, domain="x", chunks=((0, len(text)),)),), (Query("q", text, (target,)),)
+    )
     folder = tmp_path_factory.mktemp("any") / "c"
     native.write(corpus, folder)
     assert native.read(folder) == corpus

@@ -22,9 +22,15 @@ CHUNKINGS = ["sentence", "paragraph", "tokens:4", "tokens:5/0.2", "given", "whol
 
 
 def corpus_of(documents=12):
-    texts = [f"The rent of flat {place} is due. \n\nIt is {place * 7}. " * (place % 4 + 1) + "😀 end" for place in range(documents)]
-    return Corpus("c", tuple(Document(f"d {place}", text, chunks=((0, 10), (8, len(text) - 3)))
-                             for place, text in enumerate(texts)), (Query("q", "?", (Target("d 0"),)),))
+    texts = [
+        f"The rent of flat {place} is due. \n\nIt is {place * 7}. " * (place % 4 + 1) + "😀 end"
+        for place in range(documents)
+    ]
+    return Corpus(
+        "c",
+        tuple(Document(f"d {place}", text, chunks=((0, 10), (8, len(text) - 3))) for place, text in enumerate(texts)),
+        (Query("q", "?", (Target("d 0"),)),),
+    )
 
 
 def assert_same(found: Prepared, corpus: Corpus, tokenizer: Tokenizer) -> None:
@@ -90,8 +96,11 @@ def test_a_second_chunking_and_other_queries_cost_no_tokenisation(tmp_path, monk
 
 def test_other_texts_or_tokenizers_lie_elsewhere(tmp_path):
     corpus = corpus_of()
-    folders = {prepare(one, tokenizer, [], tmp_path).folder
-               for one in (corpus, corpus_of(3)) for tokenizer in (tiny.wordpiece(), tiny.bytelevel())}
+    folders = {
+        prepare(one, tokenizer, [], tmp_path).folder
+        for one in (corpus, corpus_of(3))
+        for tokenizer in (tiny.wordpiece(), tiny.bytelevel())
+    }
     assert len(folders) == 4
 
 

@@ -34,11 +34,16 @@ def means_by_loop(rows):
 def test_rows_of_overlapping_windows_are_averaged(tmp_path_factory, pairs):
     folder = tmp_path_factory.mktemp("scores")
     scores.write(folder / "ours.parquet", [pair(*key, rows) for key, rows in pairs.items()])
-    flat = [(query, document, start, start + length, value)
-            for (query, document), rows in pairs.items() for start, length, value in rows]
+    flat = [
+        (query, document, start, start + length, value)
+        for (query, document), rows in pairs.items()
+        for start, length, value in rows
+    ]
     shuffled = [flat[place] for place in np.random.default_rng(0).permutation(len(flat))]
-    pq.write_table(pa.table(dict(zip(("query", "document", "start", "end", "score"), zip(*shuffled, strict=True), strict=True))),
-                   folder / "theirs.parquet")
+    pq.write_table(
+        pa.table(dict(zip(("query", "document", "start", "end", "score"), zip(*shuffled, strict=True), strict=True))),
+        folder / "theirs.parquet",
+    )
     for name in ("ours.parquet", "theirs.parquet"):
         found = scores.read(folder / name)
         assert len(found) == len(pairs)
@@ -65,16 +70,25 @@ def test_the_same_rows_give_the_same_bytes(tmp_path):
     assert (tmp_path / "one").read_bytes() == (tmp_path / "two").read_bytes()
 
 
-@pytest.mark.parametrize("rows, said", [
-    ([(0, 1, float("nan"))], "not a finite number"), ([(0, 1, float("inf"))], "not a finite number"),
-    ([(3, -2, 0.5)], "empty, reversed or negative"), ([(3, 0, 0.5)], "empty, reversed"), ([(-1, 2, 0.5)], "negative")])
+@pytest.mark.parametrize(
+    "rows, said",
+    [
+        ([(0, 1, float("nan"))], "not a finite number"),
+        ([(0, 1, float("inf"))], "not a finite number"),
+        ([(3, -2, 0.5)], "empty, reversed or negative"),
+        ([(3, 0, 0.5)], "empty, reversed"),
+        ([(-1, 2, 0.5)], "negative"),
+    ],
+)
 def test_bad_rows_are_refused_on_both_ways(tmp_path, rows, said):
     with pytest.raises(InputError, match=said):
         scores.write(tmp_path / "s.parquet", [pair("q", "a", rows)])
     assert not (tmp_path / "s.parquet").exists()
     start, length, value = rows[0]
-    pq.write_table(pa.table({"query": ["q"], "document": ["a"], "start": [start], "end": [start + length],
-                             "score": [value]}), tmp_path / "t.parquet")
+    pq.write_table(
+        pa.table({"query": ["q"], "document": ["a"], "start": [start], "end": [start + length], "score": [value]}),
+        tmp_path / "t.parquet",
+    )
     with pytest.raises(InputError, match=said):
         scores.read(tmp_path / "t.parquet")
 
@@ -86,16 +100,23 @@ def test_foreign_files_are_refused_with_a_reason(tmp_path):
     pq.write_table(pa.table({"query": ["q"], "start": [0]}), tmp_path / "t.parquet")
     with pytest.raises(InputError, match="lacks the columns document, end, score"):
         scores.read(tmp_path / "t.parquet")
-    pq.write_table(pa.table({"query": ["q"], "document": ["a"], "start": ["x"], "end": [1], "score": [0.5]}),
-                   tmp_path / "u.parquet")
+    pq.write_table(
+        pa.table({"query": ["q"], "document": ["a"], "start": ["x"], "end": [1], "score": [0.5]}),
+        tmp_path / "u.parquet",
+    )
     with pytest.raises(InputError, match="column start"):
         scores.read(tmp_path / "u.parquet")
 
 
 def test_scores_of_another_corpus_are_named(tmp_path):
     corpus = Corpus("c", (Document("a", "abc"),), (Query("q", "?", (Target("a"),)),))
-    scores.write(tmp_path / "s.parquet", [pair("q", "a", [(2, 2, 0.5)]), pair("z", "a", [(0, 1, 0.5)]),
-                                          pair("q", "b", [(0, 1, 0.5)])])
+    scores.write(
+        tmp_path / "s.parquet",
+        [pair("q", "a", [(2, 2, 0.5)]), pair("z", "a", [(0, 1, 0.5)]), pair("q", "b", [(0, 1, 0.5)])],
+    )
     found = [problem.message for problem in scores.read(tmp_path / "s.parquet").problems(corpus)]
-    assert found == ["a row ends at 4, outside the text of 3 characters", "no query of the corpus has this id",
-                     "no document of the corpus has this id"]
+    assert found == [
+        "a row ends at 4, outside the text of 3 characters",
+        "no query of the corpus has this id",
+        "no document of the corpus has this id",
+    ]

@@ -42,8 +42,11 @@ def test_trim_drops_only_white_space(text, data):
 
 
 @settings(max_examples=300, deadline=None)
-@given(st.text(st.sampled_from("ab.!? \n\r😀é。"), min_size=1, max_size=60), st.data(),
-       st.sampled_from(["sentence", "paragraph", "whole", "tokens:3", "tokens:4/0.5"]))
+@given(
+    st.text(st.sampled_from("ab.!? \n\r😀é。"), min_size=1, max_size=60),
+    st.data(),
+    st.sampled_from(["sentence", "paragraph", "whole", "tokens:3", "tokens:4/0.5"]),
+)
 def test_every_span_of_any_text_has_chunks_that_hold_it(text, data, spelling):
     start = data.draw(st.integers(0, len(text) - 1))
     end = data.draw(st.integers(start + 1, len(text)))

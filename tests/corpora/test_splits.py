@@ -15,18 +15,23 @@ from corpora.errors import InputError
 
 
 def corpus_of(families, links=()):
-    documents = tuple(Document(f"d{place}", f"text {place} of its own", family=family)
-                      for place, family in enumerate(families))
+    documents = tuple(
+        Document(f"d{place}", f"text {place} of its own", family=family) for place, family in enumerate(families)
+    )
     queries = [Query(f"q{place}", f"question {place}", (Target(f"d{place}"),)) for place in range(len(families))]
-    queries += [Query(f"link{place}", f"link {place}", tuple(Target(f"d{number % len(families)}") for number in pair))
-                for place, pair in enumerate(links)]
+    queries += [
+        Query(f"link{place}", f"link {place}", tuple(Target(f"d{number % len(families)}") for number in pair))
+        for place, pair in enumerate(links)
+    ]
     return Corpus("c", documents, tuple(queries))
 
 
 @settings(max_examples=60, deadline=None)
-@given(st.lists(st.integers(0, 12), min_size=30, max_size=60),
-       st.lists(st.tuples(st.integers(0, 99), st.integers(0, 99)), max_size=3),
-       st.integers(0, 5))
+@given(
+    st.lists(st.integers(0, 12), min_size=30, max_size=60),
+    st.lists(st.tuples(st.integers(0, 99), st.integers(0, 99)), max_size=3),
+    st.integers(0, 5),
+)
 def test_nothing_is_torn_lost_or_doubled(numbers, links, seed):
     corpus = corpus_of([f"f{number}" for number in numbers], links)
     try:
@@ -49,8 +54,9 @@ def test_shares_are_met_and_the_seed_matters():
     corpus = corpus_of([f"f{number // 2}" for number in range(200)])
     parts = splits.cut(corpus, {"train": 0.5, "dev": 0.25, "confirm": 0.15, "test": 0.1}, seed=1)
     assert [len(part.documents) for part in parts.values()] == [100, 50, 30, 20]
-    assert splits.split_hash(parts) != splits.split_hash(splits.cut(
-        corpus, {"train": 0.5, "dev": 0.25, "confirm": 0.15, "test": 0.1}, seed=2))
+    assert splits.split_hash(parts) != splits.split_hash(
+        splits.cut(corpus, {"train": 0.5, "dev": 0.25, "confirm": 0.15, "test": 0.1}, seed=2)
+    )
 
 
 def test_queries_of_one_text_stay_together():
@@ -97,11 +103,23 @@ def test_frozen_splits_come_back_and_notice_changes(tmp_path):
 
 def test_every_kind_of_leak_is_named():
     text = "the rent of this flat is due on the first day of every month without further notice or delay"
-    train = Corpus("t", (Document("a", text), Document("b", "b"), Document("e", "e", family="f")),
-                   (Query("q", "one?", (Target("a"),)), Query("r", "two?", (Target("a"),))))
-    dev = Corpus("d", (Document("a", text + " whatsoever"), Document("c", "b"), Document("g", "g", family="f")),
-                 (Query("q", "three?", (Target("a"),)), Query("s", "two? ", (Target("a"),))))
+    train = Corpus(
+        "t",
+        (Document("a", text), Document("b", "b"), Document("e", "e", family="f")),
+        (Query("q", "one?", (Target("a"),)), Query("r", "two?", (Target("a"),))),
+    )
+    dev = Corpus(
+        "d",
+        (Document("a", text + " whatsoever"), Document("c", "b"), Document("g", "g", family="f")),
+        (Query("q", "three?", (Target("a"),)), Query("s", "two? ", (Target("a"),))),
+    )
     found = [problem.message for problem in splits.leaks({"train": train, "dev": dev})]
-    assert found == ["share the document id 'a'", "share the document text 'b'", "share the family 'f'",
-                     "share the near-duplicate 'a'", "share the near-duplicate 'b'", "share the query id 'q'",
-                     "share the query text 'two?'"]
+    assert found == [
+        "share the document id 'a'",
+        "share the document text 'b'",
+        "share the family 'f'",
+        "share the near-duplicate 'a'",
+        "share the near-duplicate 'b'",
+        "share the query id 'q'",
+        "share the query text 'two?'",
+    ]

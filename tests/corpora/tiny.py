@@ -10,9 +10,22 @@ from corpora.tokens import Tokenizer
 
 def wordpiece() -> Tokenizer:
     letters = "abcdefghijklmnopqrstuvwxyz0123456789.,:!?[]()'\"😀。"
-    pieces = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", *letters, *("##" + letter for letter in letters),
-              "the", "rent", "lease", "flat", "##ing"]
-    backend = tokenizers.Tokenizer(models.WordPiece({piece: place for place, piece in enumerate(pieces)}, unk_token="[UNK]"))
+    pieces = [
+        "[PAD]",
+        "[UNK]",
+        "[CLS]",
+        "[SEP]",
+        *letters,
+        *("##" + letter for letter in letters),
+        "the",
+        "rent",
+        "lease",
+        "flat",
+        "##ing",
+    ]
+    backend = tokenizers.Tokenizer(
+        models.WordPiece({piece: place for place, piece in enumerate(pieces)}, unk_token="[UNK]")
+    )
     backend.normalizer = normalizers.BertNormalizer()
     backend.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
     backend.add_special_tokens(["[PAD]", "[UNK]", "[CLS]", "[SEP]"])
@@ -30,8 +43,13 @@ def bytelevel() -> Tokenizer:
 
 
 def metaspace() -> Tokenizer:
-    vocabulary = [("<unk>", 0.0), ("▁", -2.0), ("▁rent", -1.0), ("▁the", -1.0),
-                  *((letter, -3.0) for letter in "abcdefghijklmnopqrstuvwxyz.")]
+    vocabulary = [
+        ("<unk>", 0.0),
+        ("▁", -2.0),
+        ("▁rent", -1.0),
+        ("▁the", -1.0),
+        *((letter, -3.0) for letter in "abcdefghijklmnopqrstuvwxyz."),
+    ]
     backend = tokenizers.Tokenizer(models.Unigram(vocabulary, unk_id=0))
     backend.pre_tokenizer = pre_tokenizers.Metaspace(prepend_scheme="never")
     return Tokenizer(backend.to_str().encode())

@@ -28,23 +28,38 @@ def run(tmp_path, form, source):
 
 def squad(tmp_path, answers, **question):
     path = tmp_path / "s.json"
-    path.write_text(json.dumps({"data": [{"title": "A", "paragraphs": [
-        {"context": CONTEXT, "qas": [{"id": 1, "question": "Who?", "answers": answers, **question}]}]}]}))
+    path.write_text(
+        json.dumps(
+            {
+                "data": [
+                    {
+                        "title": "A",
+                        "paragraphs": [
+                            {"context": CONTEXT, "qas": [{"id": 1, "question": "Who?", "answers": answers, **question}]}
+                        ],
+                    }
+                ]
+            }
+        )
+    )
     return path
 
 
-@pytest.mark.parametrize("text, start, span, reason", [
-    ("Ada", 0, (0, 3), None),
-    (" Ben", 18, (19, 22), "repaired answer: edge white space"),
-    (" Ben", 19, (19, 22), "repaired answer: edge white space that the offset does not count"),
-    ("Ben", 21, (19, 22), "repaired answer: shifted offset"),
-    ("rent", 22, None, "dropped answer: stands several times near its offset"),
-    ("Ben", 2, None, "dropped answer: stands elsewhere, far from its offset"),
-    ("Ben", -1, None, "dropped answer: stands elsewhere, far from its offset"),
-    ("Cyd", 4, None, "dropped answer: stands nowhere in the text"),
-    (" ", 3, None, "dropped answer: empty"),
-    ("Ada", "0", None, "dropped answer: no `text` with a whole number `answer_start`"),
-])
+@pytest.mark.parametrize(
+    "text, start, span, reason",
+    [
+        ("Ada", 0, (0, 3), None),
+        (" Ben", 18, (19, 22), "repaired answer: edge white space"),
+        (" Ben", 19, (19, 22), "repaired answer: edge white space that the offset does not count"),
+        ("Ben", 21, (19, 22), "repaired answer: shifted offset"),
+        ("rent", 22, None, "dropped answer: stands several times near its offset"),
+        ("Ben", 2, None, "dropped answer: stands elsewhere, far from its offset"),
+        ("Ben", -1, None, "dropped answer: stands elsewhere, far from its offset"),
+        ("Cyd", 4, None, "dropped answer: stands nowhere in the text"),
+        (" ", 3, None, "dropped answer: empty"),
+        ("Ada", "0", None, "dropped answer: no `text` with a whole number `answer_start`"),
+    ],
+)
 def test_answers_are_repaired_only_where_certain(tmp_path, text, start, span, reason):
     report, corpus = run(tmp_path, "squad", squad(tmp_path, [{"text": text, "answer_start": start}]))
     assert corpus.queries[0].targets[0].answers == ((span,) if span else ())
@@ -57,12 +72,18 @@ def test_answers_are_repaired_only_where_certain(tmp_path, text, start, span, re
 
 def test_unanswerable_questions_are_dropped(tmp_path):
     report, corpus = run(tmp_path, "squad", squad(tmp_path, [], is_impossible=True))
-    assert not corpus.queries and list(report.counts("dropped")) == ["query: unanswerable: its document does not answer it"]
+    assert not corpus.queries and list(report.counts("dropped")) == [
+        "query: unanswerable: its document does not answer it"
+    ]
 
 
 def test_repeated_ids_are_told_apart(tmp_path):
-    article = {"title": "A", "paragraphs": [{"context": "Ada.", "qas": [
-        {"id": 1, "question": "Who?", "answers": [{"text": "Ada", "answer_start": 0}]}]}]}
+    article = {
+        "title": "A",
+        "paragraphs": [
+            {"context": "Ada.", "qas": [{"id": 1, "question": "Who?", "answers": [{"text": "Ada", "answer_start": 0}]}]}
+        ],
+    }
     (tmp_path / "s.json").write_text(json.dumps({"data": [article, article]}))
     report, corpus = run(tmp_path, "squad", tmp_path / "s.json")
     assert [document.id for document in corpus.documents] == ["A", "A~2"]
@@ -72,9 +93,16 @@ def test_repeated_ids_are_told_apart(tmp_path):
 
 @pytest.mark.parametrize("suffix", ["parquet", "jsonl", "json"])
 def test_squad_as_the_hub_publishes_it(tmp_path, suffix):
-    rows = [{"id": f"q{place}", "title": "T", "context": context, "question": "Who?",
-             "answers": {"text": [text], "answer_start": [context.index(text)]}}
-            for place, (context, text) in enumerate([("Ada pays.", "Ada"), ("Ben pays.", "Ben"), ("Ada pays.", "pays")])]
+    rows = [
+        {
+            "id": f"q{place}",
+            "title": "T",
+            "context": context,
+            "question": "Who?",
+            "answers": {"text": [text], "answer_start": [context.index(text)]},
+        }
+        for place, (context, text) in enumerate([("Ada pays.", "Ada"), ("Ben pays.", "Ben"), ("Ada pays.", "pays")])
+    ]
     path = tmp_path / f"s.{suffix}"
     if suffix == "parquet":
         pq.write_table(pa.Table.from_pylist(rows), path)
@@ -85,12 +113,21 @@ def test_squad_as_the_hub_publishes_it(tmp_path, suffix):
     _, corpus = run(tmp_path, "squad", path)
     assert corpus.documents[0].text == "Ada pays.\n\nBen pays." and corpus.documents[0].chunks == ((0, 9), (11, 20))
     assert {query.id: query.targets[0].answers for query in corpus.queries} == {
-        "q0": ((0, 3),), "q2": ((4, 8),), "q1": ((11, 14),)}
+        "q0": ((0, 3),),
+        "q2": ((4, 8),),
+        "q1": ((11, 14),),
+    }
 
 
 def beir(folder, qrels):
-    jsonl(folder / "corpus.jsonl", [{"_id": "d1", "title": "One", "text": "first"}, {"_id": "d2", "title": "", "text": "second"},
-                                    {"_id": "d3", "title": "Three", "text": ""}])
+    jsonl(
+        folder / "corpus.jsonl",
+        [
+            {"_id": "d1", "title": "One", "text": "first"},
+            {"_id": "d2", "title": "", "text": "second"},
+            {"_id": "d3", "title": "Three", "text": ""},
+        ],
+    )
     jsonl(folder / "queries.jsonl", [{"_id": "q1", "text": "which?"}, {"_id": "q2", "text": "what?"}])
     (folder / "qrels").mkdir()
     for name, text in qrels.items():
@@ -99,16 +136,26 @@ def beir(folder, qrels):
 
 
 def test_beir(tmp_path):
-    source = beir(tmp_path / "b", {"test.tsv": "query-id\tcorpus-id\tscore\nq1\td1\t2\nq1\td2\t-1\nq9\td1\t1\nq1\td3\t1\n"
-                                               "q1\td1\t1\nq1\td2\t0.5\n"})
+    source = beir(
+        tmp_path / "b",
+        {
+            "test.tsv": "query-id\tcorpus-id\tscore\nq1\td1\t2\nq1\td2\t-1\nq9\td1\t1\nq1\td3\t1\n"
+            "q1\td1\t1\nq1\td2\t0.5\n"
+        },
+    )
     report, corpus = run(tmp_path, "beir", source)
     assert [(document.id, document.title, document.text) for document in corpus.documents] == [
-        ("d1", "One", "first"), ("d2", None, "second")]
+        ("d1", "One", "first"),
+        ("d2", None, "second"),
+    ]
     assert [(target.document, target.grade) for target in corpus.queries[0].targets] == [("d1", 2), ("d2", -1)]
     assert report.counts("dropped") == {
-        "document: empty text": 1, "judgment: of an unknown or dropped record": 2,
-        "judgment: contradicts an earlier one": 1, "judgment: the grade is no whole number": 1,
-        "query: no document left that it asks for": 1}
+        "document: empty text": 1,
+        "judgment: of an unknown or dropped record": 2,
+        "judgment: contradicts an earlier one": 1,
+        "judgment: the grade is no whole number": 1,
+        "query: no document left that it asks for": 1,
+    }
     assert "qrels/test.tsv:4" in [entry.where for entry in report.entries]
     assert report.queries_without_answers == 1
 
@@ -124,8 +171,11 @@ def test_beir_grades_that_are_no_numbers(tmp_path, score):
 def conteb(folder, suffix):
     documents = [{"chunk_id": f"doc_a_{place}", "chunk": f"Chunk {place} says {place * 3}."} for place in (1, 0, 10, 2)]
     documents += [{"chunk_id": "b_0", "chunk": "Once once. "}, {"chunk_id": "b_1", "chunk": " "}]
-    queries = [{"query": "one?", "chunk_id": "doc_a_10", "answer": "says 30"}, {"query": "two?", "chunk_id": "b_0", "answer": "nce"},
-               {"query": "three?", "chunk_id": "b_1", "answer": None}]
+    queries = [
+        {"query": "one?", "chunk_id": "doc_a_10", "answer": "says 30"},
+        {"query": "two?", "chunk_id": "b_0", "answer": "nce"},
+        {"query": "three?", "chunk_id": "b_1", "answer": None},
+    ]
     for name, rows in (("documents", documents), ("queries", queries)):
         if suffix == "jsonl":
             jsonl(folder / f"{name}.jsonl", rows)
@@ -150,17 +200,25 @@ def test_conteb(tmp_path, suffix):
     assert text.split("\n\n") == [f"Chunk {place} says {place * 3}." for place in (0, 1, 2, 10)]
     assert [text[slice(*target.answers[0])] for target in corpus.queries[0].targets] == ["says 30"]
     assert corpus.documents[1].text[slice(*corpus.queries[1].targets[0].answers[0])] == "Once once."
-    assert report.counts("dropped") == {"chunk: no text or no id": 1, "answer: in an unknown or dropped chunk": 1,
-                                        "query: no document left that it asks for": 1}
+    assert report.counts("dropped") == {
+        "chunk: no text or no id": 1,
+        "answer: in an unknown or dropped chunk": 1,
+        "query: no document left that it asks for": 1,
+    }
     assert len(chunk_table(corpus, "given")) == 5
 
 
 def test_conteb_with_several_chunks(tmp_path):
-    jsonl(tmp_path / "s/documents.jsonl", [{"chunk_id": f"{name}_{place}", "chunk": f"{name}{place}"}
-                                           for name in "ab" for place in range(2)])
+    jsonl(
+        tmp_path / "s/documents.jsonl",
+        [{"chunk_id": f"{name}_{place}", "chunk": f"{name}{place}"} for name in "ab" for place in range(2)],
+    )
     jsonl(tmp_path / "s/queries.jsonl", [{"query": "?", "chunk_ids": ["a_1", "b_0", "a_0"]}])
     _, corpus = run(tmp_path, "conteb", tmp_path / "s")
-    assert [(target.document, target.answers) for target in corpus.queries[0].targets] == [("a", ((4, 6), (0, 2))), ("b", ((0, 2),))]
+    assert [(target.document, target.answers) for target in corpus.queries[0].targets] == [
+        ("a", ((4, 6), (0, 2))),
+        ("b", ((0, 2),)),
+    ]
 
 
 def test_text_folder_keeps_bytes_and_stays_inside(tmp_path):
@@ -177,8 +235,12 @@ def test_text_folder_keeps_bytes_and_stays_inside(tmp_path):
     report, corpus = run(tmp_path, "text", source)
     assert [(document.id, document.text) for document in corpus.documents] == [("sub/a.md", "one\r\ntwo\rthree\n")]
     assert {entry.where: entry.reason for entry in report.entries} == {
-        "b.txt:2": "invalid UTF-8", "c.txt": "is compressed: decompress it", "d.txt": "empty text",
-        "e.bin": "is no text: holds zero bytes", "link.txt": "a link out of the folder"}
+        "b.txt:2": "invalid UTF-8",
+        "c.txt": "is compressed: decompress it",
+        "d.txt": "empty text",
+        "e.bin": "is no text: holds zero bytes",
+        "link.txt": "a link out of the folder",
+    }
 
 
 @pytest.mark.parametrize("name", ["../secret", "..", "a/b", "", "link"])
@@ -196,23 +258,36 @@ def test_span_csv_keeps_line_numbers_over_breaks_in_fields(tmp_path):
     (tmp_path / "a.md").write_bytes(b"one\r\ntwo")
     (tmp_path / "q.csv").write_bytes(
         b'\xef\xbb\xbfquestion,references,corpus_id\r\n"first\r\nline","[{""content"": ""two"", ""start_index"": 5}]",a\r\n'
-        b'second,"[{""content"": ""six"", ""start_index"": 0}, 7]",a\r\n')
+        b'second,"[{""content"": ""six"", ""start_index"": 0}, 7]",a\r\n'
+    )
     report, corpus = run(tmp_path, "span-csv", tmp_path / "q.csv")
     assert corpus.queries[0].text == "first\r\nline" and corpus.queries[0].targets[0].answers == ((5, 8),)
     assert [entry.where for entry in report.entries] == ["q.csv:4: references[0]", "q.csv:4: references[1]"]
 
 
-@pytest.mark.parametrize("form, name, content, said", [
-    ("squad", "s.json", b'{"data": [', "broken JSON"), ("squad", "s.json", b'{"data": {}}', "must be a list of articles"),
-    ("squad", "s.json", b'{"data": [{"title": "x"}]}', "no SQuAD-style file"), ("squad", "s.json", b"\x1f\x8b\x08", "compressed"),
-    ("squad", "s.json", b'{"data": [{"paragraphs": []}]}', "no document is left"),
-    ("squad", "s.json", b"[" * 99999, "nested too deeply"), ("squad", "s.json", b'{"data": NaN}', "holds NaN"),
-    ("squad", "s.parquet", b"PAR1 no", "no readable parquet"), ("squad", "s.xlsx", b"x", "no table that can be read"),
-    ("squad", "s.jsonl", b'{"context": "x"}\n{', "s.jsonl:2: broken JSON"), ("squad", "s.jsonl", b'{"a": 1}\n', "has no text `context`"),
-    ("span-csv", "q.csv", b"a,b\n1,2\n", "lacks question"), ("span-csv", "q.csv", b'question,references,corpus_id\n"x', "broken table"),
-    ("span-csv", "q.csv", b"question,references,corpus_id\n?,{,a\n", "no text a.md"), ("beir", "b.txt", b"", "no BEIR folder"),
-    ("text", "b.txt", b"", "no such folder"), ("conteb", "b.txt", b"x", "no such folder, and no hub id"), ("sqad", "s.json", b"", "did you mean 'squad'"),
-])
+@pytest.mark.parametrize(
+    "form, name, content, said",
+    [
+        ("squad", "s.json", b'{"data": [', "broken JSON"),
+        ("squad", "s.json", b'{"data": {}}', "must be a list of articles"),
+        ("squad", "s.json", b'{"data": [{"title": "x"}]}', "no SQuAD-style file"),
+        ("squad", "s.json", b"\x1f\x8b\x08", "compressed"),
+        ("squad", "s.json", b'{"data": [{"paragraphs": []}]}', "no document is left"),
+        ("squad", "s.json", b"[" * 99999, "nested too deeply"),
+        ("squad", "s.json", b'{"data": NaN}', "holds NaN"),
+        ("squad", "s.parquet", b"PAR1 no", "no readable parquet"),
+        ("squad", "s.xlsx", b"x", "no table that can be read"),
+        ("squad", "s.jsonl", b'{"context": "x"}\n{', "s.jsonl:2: broken JSON"),
+        ("squad", "s.jsonl", b'{"a": 1}\n', "has no text `context`"),
+        ("span-csv", "q.csv", b"a,b\n1,2\n", "lacks question"),
+        ("span-csv", "q.csv", b'question,references,corpus_id\n"x', "broken table"),
+        ("span-csv", "q.csv", b"question,references,corpus_id\n?,{,a\n", "no text a.md"),
+        ("beir", "b.txt", b"", "no BEIR folder"),
+        ("text", "b.txt", b"", "no such folder"),
+        ("conteb", "b.txt", b"x", "no such folder, and no hub id"),
+        ("sqad", "s.json", b"", "did you mean 'squad'"),
+    ],
+)
 def test_broken_files_get_one_clear_message(tmp_path, form, name, content, said):
     (tmp_path / name).write_bytes(content)
     with pytest.raises(InputError, match=said):

@@ -30,13 +30,13 @@ def squad_loop(path: Path) -> dict[str, int]:
     for context, text, start in squad_answers(path):
         counts["answers"] += 1
         bare = text.strip()
-        if start >= 0 and context[start:start + len(text)] == text:
+        if start >= 0 and context[start : start + len(text)] == text:
             counts["match"] += 1
             counts["match with edges"] += text != bare
-        elif start >= 0 and context[start:start + len(bare)] == bare:
+        elif start >= 0 and context[start : start + len(bare)] == bare:
             counts["leading space"] += 1
         elif bare in context:
-            places = [place for place in range(len(context)) if context[place:place + len(bare)] == bare]
+            places = [place for place in range(len(context)) if context[place : place + len(bare)] == bare]
             assert len([place for place in places if abs(place - start) <= 10]) == 1
             counts["shifted"] += 1
         else:
@@ -59,24 +59,41 @@ def imported(tmp_path, *arguments):
 
 def test_covid(shared, tmp_path):
     path = shared / "formats" / COVID
-    assert squad_loop(path) == {"answers": 1380, "match": 1146, "match with edges": 184, "leading space": 196,
-                                "shifted": 38, "nowhere": 0}
+    assert squad_loop(path) == {
+        "answers": 1380,
+        "match": 1146,
+        "match with edges": 184,
+        "leading space": 196,
+        "shifted": 38,
+        "nowhere": 0,
+    }
     report, corpus = imported(tmp_path, "squad", path)
     assert (report.documents, report.queries, report.answers) == (98, 1380, 1380)
     assert report.counts("repaired") == {
-        "answer: edge white space": 184, "answer: edge white space that the offset does not count": 196,
-        "answer: shifted offset": 38}
+        "answer: edge white space": 184,
+        "answer: edge white space that the offset does not count": 196,
+        "answer: shifted offset": 38,
+    }
     assert report.counts("dropped") == {}
     wanted = [text.strip() for _, text, _ in squad_answers(path)]
-    found = [corpus.documents[corpus.position[target.document]].text[slice(*target.answers[0])]
-             for query in corpus.queries for target in query.targets]
+    found = [
+        corpus.documents[corpus.position[target.document]].text[slice(*target.answers[0])]
+        for query in corpus.queries
+        for target in query.targets
+    ]
     assert found == wanted
 
 
 def test_cmrc(shared, tmp_path):
     path = shared / "formats" / CMRC
-    assert squad_loop(path) == {"answers": 9657, "match": 9457, "match with edges": 13, "leading space": 0,
-                                "shifted": 7, "nowhere": 193}
+    assert squad_loop(path) == {
+        "answers": 9657,
+        "match": 9457,
+        "match with edges": 13,
+        "leading space": 0,
+        "shifted": 7,
+        "nowhere": 193,
+    }
     report, _ = imported(tmp_path, "squad", path)
     assert (report.documents, report.queries, report.answers) == (848, 3219, 9657 - 193)
     assert report.counts("repaired") == {"answer: shifted offset": 7, "answer: edge white space": 13}
@@ -85,9 +102,15 @@ def test_cmrc(shared, tmp_path):
 
 def test_xquad_files_share_ids_and_are_prefixed(shared, tmp_path):
     folder = shared / "formats/xquad"
-    ids = {path.stem: [question["id"] for article in json.loads(path.read_text())["data"]
-                       for paragraph in article["paragraphs"] for question in paragraph["qas"]]
-           for path in folder.glob("*.json")}
+    ids = {
+        path.stem: [
+            question["id"]
+            for article in json.loads(path.read_text())["data"]
+            for paragraph in article["paragraphs"]
+            for question in paragraph["qas"]
+        ]
+        for path in folder.glob("*.json")
+    }
     assert [len(found) for found in ids.values()] == [1190] * 3 and len(set().union(*ids.values())) == 1190
     for path in folder.glob("*.json"):
         counts = squad_loop(path)
@@ -99,24 +122,27 @@ def test_xquad_files_share_ids_and_are_prefixed(shared, tmp_path):
     assert [len(document.chunks) for document in corpus.documents] == [5] * 144
     article = json.loads((folder / "xquad.ar.json").read_text())["data"][0]
     assert [corpus.documents[0].text[slice(*chunk)] for chunk in corpus.documents[0].chunks] == [
-        paragraph["context"] for paragraph in article["paragraphs"]]
+        paragraph["context"] for paragraph in article["paragraphs"]
+    ]
 
 
 def test_chroma(shared, tmp_path):
     folder = shared / "formats" / CHROMA
     with open(folder / "questions_df.csv", newline="", encoding="utf-8") as file:
         rows = list(csv.DictReader(file))
-    texts = {row["corpus_id"]: (folder / "corpora" / f"{row['corpus_id']}.md").read_text(encoding="utf-8") for row in rows}
+    texts = {
+        row["corpus_id"]: (folder / "corpora" / f"{row['corpus_id']}.md").read_text(encoding="utf-8") for row in rows
+    }
     references = [(texts[row["corpus_id"]], reference) for row in rows for reference in json.loads(row["references"])]
     assert len(rows) == 472 and len(references) == 790
-    assert all(text[one["start_index"]:one["end_index"]] == one["content"] for text, one in references)
+    assert all(text[one["start_index"] : one["end_index"]] == one["content"] for text, one in references)
     edges = sum(one["content"] != one["content"].strip() for _, one in references)
     report, corpus = imported(tmp_path, "span-csv", folder / "questions_df.csv")
     assert (report.documents, report.queries, report.answers) == (5, 472, 790)
     assert report.counts("repaired") == {"answer: edge white space": edges} and not report.counts("dropped")
     assert [query.text for query in corpus.queries] == [row["question"] for row in rows]
     for query in corpus.queries:
-        target, = query.targets
+        (target,) = query.targets
         assert target.evidence == tuple(((span,),) for span in target.answers)
 
 
@@ -143,5 +169,6 @@ def test_strict_refuses_and_writes_nothing(shared, tmp_path, name):
         import_corpus("squad", shared / "formats" / name, tmp_path / "out", strict=True)
     counts = squad_loop(shared / "formats" / name)
     assert len(caught.value.problems) == sum(
-        counts[kind] for kind in ("match with edges", "leading space", "shifted", "nowhere"))
+        counts[kind] for kind in ("match with edges", "leading space", "shifted", "nowhere")
+    )
     assert not list(tmp_path.iterdir())
