@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def shipped_model(state: LedgerState) -> Mapping[str, Any] | None:
-    """The newest `shipped` event: folder (from the sweep's folder), decision, figures {split: {figure: value}}."""
+    """The newest `shipped` event: folder (from the sweep's folder), decision, reason, metrics under the ledger's names."""
     shipped = [event for (what, _), event in state.soup.items() if what == "shipped"]
     return max(shipped, key=lambda event: event["time"], default=None)
 
@@ -73,13 +73,13 @@ def _metrics(client: MlflowClient, run_id: str, model: LoggedModel, state: Ledge
 
     held = {metric.key for metric in model.metrics or ()}
     points = []
-    for split, figures in sorted(event.get("figures", {}).items()):
-        dataset = dataset_of(state, split)
-        client.log_inputs(run_id, [DatasetInput(dataset, [InputTag("mlflow.data.context", "evaluation")])])
-        for name, key in metric_keys(figures).items():
-            if key not in held:
-                when, value = milliseconds(event["time"]), figures[name]
-                points.append(Metric(key, value, when, 0, model.model_id, dataset.name, dataset.digest))
+    for name, key in metric_keys(event["metrics"]).items():
+        if key not in held:
+            dataset, when = dataset_of(state, name.partition("/")[0]), milliseconds(event["time"])
+            points.append(Metric(key, event["metrics"][name], when, 0, model.model_id, dataset.name, dataset.digest))
+    purpose = [InputTag("mlflow.data.context", "evaluation")]
+    splits = sorted({name.partition("/")[0] for name in event["metrics"]})
+    client.log_inputs(run_id, [DatasetInput(dataset_of(state, split), purpose) for split in splits])
     for chunk in batches(points, METRICS):
         client.log_batch(run_id, metrics=chunk)
 

@@ -112,6 +112,7 @@ class TrialProjection:
             if model.source_run_id == run.run_id and step not in run.models:
                 points = {(metric.key, metric.step) for metric in model.metrics or ()}
                 run.models[step] = HeldModel(model.model_id, points, model.model_id in linked)
+                self.client.finalize_logged_model(model.model_id, "READY")
             else:  # made twice: the answer to the first request was lost
                 self.client.delete_logged_model(model.model_id)
         run.looked = True

@@ -10,6 +10,7 @@ import threading
 import time
 from collections import defaultdict
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -122,8 +123,17 @@ def sync(folder: Path, uri: str | None = None, experiment: str | None = None) ->
     return projector.places()
 
 
+@dataclass(frozen=True)
+class Projected:
+    """How a projection ended: `pending` names what MLflow lacks, `error` says why; `sync` sends it later."""
+
+    pending: list[str]
+    error: str
+    places: dict[str, Any]
+
+
 class BackgroundProjector:
-    """A thread that projects a running sweep; it neither raises into the sweep nor waits for a dead server.
+    """A thread that projects a running sweep until `close`; neither raises into the sweep nor waits for a dead server.
 
     `warn` is told once when an outage begins and once when it ends.
     """
@@ -132,41 +142,37 @@ class BackgroundProjector:
         self, folder: Path, uri: str | None = None, experiment: str | None = None,
         warn: Callable[[str], None] = lambda line: None, interval: float = INTERVAL,
     ):  # fmt: skip
-        self.projector = Projector(folder, uri, experiment)
+        self._projector = Projector(folder, uri, experiment)
         self._warn, self._interval = warn, interval
-        self._stopping, self._stopped = threading.Event(), threading.Event()
+        self._closing, self._done = threading.Event(), threading.Event()
         self._error = ""
-
-    def start(self) -> None:
         threading.Thread(target=self._run, name="mlflow-projector", daemon=True).start()
 
-    def stop(self, patience: float = 60.0) -> str:
-        """Sends the rest; returns what MLflow lacks and why, for `stockpot sync` to send: empty when it has all.
+    def close(self, patience: float = 60.0) -> Projected:
+        """Sends the rest and says what could not be sent.
 
         A server that refuses ends this at once, one that hangs or is too slow after `patience` seconds.
         """
-        self._stopping.set()
-        self._stopped.wait(patience)
-        pending = self.projector.pending()
-        if not pending:
-            return ""
-        shown = ", ".join(pending[:3]) + (f" and {len(pending) - 3} more" if len(pending) > 3 else "")
-        return f"{shown} ({self._error or f'not done within {patience:.0f} s'})"
+        self._closing.set()
+        self._done.wait(patience)
+        pending = self._projector.pending()
+        error = self._error or f"not done within {patience:.0f} s"
+        return Projected(pending, error if pending else "", self._projector.places())
 
     def _run(self) -> None:
         wait, drawn = self._interval, time.monotonic()
-        while not self._stopping.is_set():
+        while not self._closing.is_set():
             pages = time.monotonic() - drawn >= PAGES
             went_well = self._try(pages)
             drawn = time.monotonic() if pages else drawn
             wait = self._interval if went_well else min(2 * wait, LONGEST_WAIT)
-            self._stopping.wait(wait)
+            self._closing.wait(wait)
         self._try(pages=True)
-        self._stopped.set()
+        self._done.set()
 
     def _try(self, pages: bool) -> bool:
         try:
-            self.projector.update(pages)
+            self._projector.update(pages)
         except StockpotError as error:
             if not self._error:
                 self._warn(f"{error}; the sweep goes on, and MLflow is brought up to date later")

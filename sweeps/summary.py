@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 from sweeps.ledger_state import LedgerState, Trial
+from sweeps.space import label
 
 DEFAULT_OBJECTIVE = ("dev/context/Answer@10", "maximize")
 
@@ -45,9 +46,8 @@ def ranked(state: LedgerState) -> list[tuple[Trial, Best]]:
 
 
 def trial_name(trial: Trial) -> str:
-    """`007 weight=0.5 teacher_temperature=0.1`: the ordinal and what varies."""
-    varied = " ".join(f"{key}={_brief(value)}" for key, value in flat(trial.varied))
-    return f"{trial.ordinal:03d} {varied}".strip()[:250]
+    """`007 w=0.5 t=0.1`: the ordinal and what varies."""
+    return f"{trial.ordinal:03d} {label(trial.varied)}".strip()[:250]
 
 
 def flat(values: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
@@ -98,11 +98,6 @@ def description(state: LedgerState) -> str:
     lines.append("Figures, the whole config and the table of results are under *Artifacts*; every trial is a child run, "
                  "every checkpoint a logged model.")  # fmt: skip
     return "\n\n".join(lines)
-
-
-def _brief(value: Any) -> str:
-    text = f"{value:.4g}" if isinstance(value, float) else readable(value)
-    return text if len(text) <= 40 else text[:39] + "…"
 
 
 def metric_names(state: LedgerState) -> set[str]:

@@ -77,8 +77,9 @@ def ship(ledger: Ledger, folder: Path, key: str = "first") -> None:
     (folder / "soup" / "1_Pooling").mkdir(parents=True, exist_ok=True)
     (folder / "soup" / "model.safetensors").write_bytes(b"weights" * 1000)
     (folder / "soup" / "1_Pooling" / "config.json").write_text("{}")
-    event = {"what": "shipped", "key": key, "folder": "soup", "decision": "the soup is certifiably better",
-             "figures": {split: figures(3, 60, split) for split in ("dev", "confirm")}}  # fmt: skip
+    event = {"what": "shipped", "key": key, "folder": "soup", "decision": "soup", "reason": "certifiably better",
+             "ingredients": [{"folder": "trials/0/step-000060", "weight": 1.0}], "rejected": None,
+             "metrics": figures(3, 60, "dev") | figures(3, 60, "confirm")}  # fmt: skip
     ledger.append("soup", event, 1_002_000.0)
 
 

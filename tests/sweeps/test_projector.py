@@ -46,7 +46,7 @@ def test_a_sweep_is_projected_whole_and_twice_changes_nothing(folder):
     assert [runs[n].info.status for n in range(4)] == ["FINISHED", "FINISHED", "FAILED", "RUNNING"]
     assert [runs[n].data.tags["stockpot.status"] for n in range(4)] == ["finished", "stopped", "failed", "running"]
     assert runs[2].data.tags["stockpot.reason"].endswith("alert('x')</script>\nline two")
-    assert runs[1].info.run_name == "001 weight=0.25 chunking_mix.sentence=1"
+    assert runs[1].info.run_name == "001 w=0.25 mix=sentence"
     assert (runs[0].info.start_time, runs[0].info.end_time) == (1_000_101_500, 1_000_190_000)
     assert [(i.dataset.name, i.dataset.digest) for i in runs[0].inputs.dataset_inputs] == [("dev", "d" * 36)]
 
@@ -98,7 +98,7 @@ def test_the_sweeps_page_holds_description_config_figures_and_table(folder):
     assert parent.info.run_id == places["parent_run_id"]
     assert (parent.info.status, parent.info.end_time) == ("FINISHED", 1_003_000_000)
     assert "**made** is finished: 3 trials (3 finished)" in parent.data.tags["mlflow.note.content"]
-    assert "`002 weight=0.5 chunking_mix.sentence=1` at step 60" in parent.data.tags["mlflow.note.content"]
+    assert "`002 w=0.5 mix=sentence` at step 60" in parent.data.tags["mlflow.note.content"]
     assert {file.path for file in client.list_artifacts(parent.info.run_id)} == {
         "config.json", "results.json", "results.csv", "metric_names.json", "figures"}  # fmt: skip
     pngs = client.list_artifacts(parent.info.run_id, "figures")
@@ -190,11 +190,10 @@ def test_long_values_arrive_whole_or_by_their_hash_never_cut(folder):
 def test_the_background_thread_projects_while_the_sweep_runs(folder):
     ledger = made.begin(folder)
     background = BackgroundProjector(folder, interval=0.05)
-    background.start()
     for ordinal in range(3):
         made.trial(ledger, ordinal)
     made.close(ledger)
-    assert background.stop() == ""
+    assert background.close().pending == []
     made.assert_equal_to_ledger(ledger.state(), mlflow_store.default_uri(folder))
 
 
@@ -203,11 +202,11 @@ def test_a_dead_server_delays_and_never_raises_or_waits(folder):
     made.trial(ledger, 0)
     heard: list[str] = []
     background = BackgroundProjector(folder, "http://me:geheimnis@127.0.0.1:9", warn=heard.append, interval=0.05)
-    background.start()
     made.close(ledger)
-    left = background.stop(patience=30)
-    assert left.startswith("trial 000, the sweep's page (MLflow (http://***@127.0.0.1:9)")
-    assert "geheimnis" not in left + "".join(heard) and len(heard) == 1
+    left = background.close(patience=30)
+    assert left.pending == ["trial 000", "the sweep's page"]
+    assert left.error.startswith("MLflow (http://***@127.0.0.1:9)") and left.places["parent_run_id"] is None
+    assert "geheimnis" not in repr(left) + "".join(heard) and len(heard) == 1
     sync(folder)  # elsewhere, from the ledger alone
     made.assert_equal_to_ledger(ledger.state(), mlflow_store.default_uri(folder))
 
