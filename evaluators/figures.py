@@ -1,0 +1,175 @@
+"""The figures that the sources show, each a function that returns a matplotlib `Figure`.
+
+Colours are Okabe and Ito's, safe for the colour-blind; marker, line style and hatching say the same in black and white.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pandas as pd
+
+from corpora.chunkings import Chunking
+from evaluators.results import Results
+from evaluators.suites.storage import frontier
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
+MARKERS = ("o", "s", "^", "D", "v", "P", "X")
+DASHES = ("-", "--", "-.", ":")
+HATCHES = ("", "///", "...", "\\\\\\", "xxx", "+++", "ooo")
+
+
+def figures_of(*results: Results) -> dict[str, Figure]:
+    """Every figure that the results have values for, by file name."""
+    suites = set().union(*(set(each.per_query.suite.unique()) for each in results))
+    found: dict[str, Figure] = {}
+    if "chunk-size" in suites and any(_sizes(each).size for each in results):
+        found["chunk-size"] = chunk_size_curve(results)
+    if "storage" in suites and any(each.dimension for each in results):
+        found["storage"] = storage_frontier(results)
+    found |= {f"{suite}-domains": domain_bars(results, suite) for suite in ("conteb", "q2c", "q2d") if suite in suites}
+    if "context" in suites:
+        found["context"] = context_at_k(results)
+        if any(each.queries.ability.notna().any() for each in results):
+            found["abilities"] = ability_bars(results)
+    return found
+
+
+def chunk_size_curve(results: Sequence[Results]) -> Figure:
+    """q2c nDCG@10 against chunk size in tokens, one line an encoder."""
+    figure, axes = _axes("chunk size (tokens)", "nDCG@10, query to chunk")
+    for place, each in enumerate(results):
+        curve = _sizes(each)
+        axes.plot(curve.index, curve.to_numpy(), label=each.encoder, **_line(place))
+    axes.set_xscale("log", base=2)
+    ticks = sorted({size for each in results for size in _sizes(each).index})
+    axes.set_xticks(ticks, [str(size) for size in ticks])
+    return _finished(figure, axes)
+
+
+def storage_frontier(results: Sequence[Results]) -> Figure:
+    """Mean nDCG@10 against bytes per vector, one line a precision; rings mark the Pareto front."""
+    figure, axes = _axes("bytes per vector", "nDCG@10, query to chunk")
+    place = 0
+    for each in results:
+        table = frontier(each.rows())
+        for precision, part in table.groupby("precision", observed=True, sort=False):
+            part = part.sort_values("bytes")
+            name = precision if len(results) == 1 else f"{each.encoder}, {precision}"
+            axes.plot(part.bytes, part["value"], label=name, **_line(place))
+            place += 1
+        best = table[table.front]
+        axes.scatter(best.bytes, best["value"], s=130, facecolors="none", edgecolors="black", linewidths=1.2, zorder=4,
+                     label="Pareto front" if each is results[0] else None)
+    axes.set_xscale("log", base=2)
+    axes.xaxis.set_major_formatter(lambda value, _: f"{value:g}")
+    return _finished(figure, axes)
+
+
+def document_against_answer(points: pd.DataFrame, shade: str | None = None) -> Figure:
+    """Document@1 against Answer@10. `points`: label, document, answer, optionally kind (one marker each) and a number
+    `shade` (darker is larger)."""
+    figure, axes = _axes("Document@1", "Answer@10")
+    kinds = points["kind"] if "kind" in points else pd.Series("trial", points.index)
+    for place, (kind, part) in enumerate(points.groupby(kinds, sort=False)):
+        style = {"marker": MARKERS[place % len(MARKERS)], "s": 60, "edgecolors": "black", "linewidths": 0.6}
+        values = part[shade].to_numpy(float) if shade else np.array([np.nan])
+        if np.isfinite(values).all():
+            drawn = axes.scatter(part.document, part.answer, c=values, cmap="cividis_r", label=kind, **style,
+                                 vmin=points[shade].min(), vmax=points[shade].max())
+            if place == 0:
+                figure.colorbar(drawn, label=shade)
+        else:
+            axes.scatter(part.document, part.answer, color=COLOURS[place % len(COLOURS)], label=kind, **style)
+    for row in points.itertuples():
+        axes.annotate(str(row.label), (row.document, row.answer), xytext=(5, 4), textcoords="offset points", fontsize=7)
+    return _finished(figure, axes)
+
+
+def domain_bars(results: Sequence[Results], suite: str, metric: str = "nDCG@10") -> Figure:
+    """One group of bars a domain (the mean of its tasks), or a task where no domain is given; and the mean of all."""
+    columns = {}
+    for each in results:
+        domains = each.domains(suite, metric).set_index("domain")["value"]
+        if len(domains) == 1:
+            domains = pd.concat([each.values(suite, metric).groupby("task").mean(), domains])
+        columns[each.encoder] = domains
+    return _bars(columns, f"{metric}, {suite}")
+
+
+def ability_bars(results: Sequence[Results], metric: str = "Answer@10") -> Figure:
+    """One group of bars an ability, and all queries."""
+    columns = {each.encoder: each.abilities(metric).set_index("ability")["value"] for each in results}
+    return _bars(columns, metric)
+
+
+def context_at_k(results: Sequence[Results]) -> Figure:
+    """Document, Answer and EvidenceRecall against K: one line style a metric, one colour an encoder."""
+    figure, axes = _axes("K", "share of queries")
+    ticks = set()
+    for place, each in enumerate(results):
+        names = [name.partition("/")[2].partition("@") for name in each.figures() if name.startswith("context/")]
+        for style, metric in enumerate(("Document", "Answer", "EvidenceRecall")):
+            cuts = sorted(int(cut) for name, _, cut in names if name == metric)
+            ticks |= set(cuts)
+            values = [each.values("context", f"{metric}@{cut}").mean() for cut in cuts]
+            name = metric if len(results) == 1 else f"{each.encoder}, {metric}"
+            axes.plot(cuts, values, label=name, color=COLOURS[place % len(COLOURS)], linestyle=DASHES[style],
+                      marker=MARKERS[style], markeredgecolor="black", markeredgewidth=0.5)
+    axes.set_xticks(sorted(ticks))
+    axes.set_ylim(0, 1.02)
+    return _finished(figure, axes)
+
+
+def _sizes(results: Results) -> pd.Series:
+    """nDCG@10 by chunk size in tokens, mean over tasks, at full dimension and float32; empty without sizes."""
+    found = {Chunking.parse(chunking).window: results.values("chunk-size", "nDCG@10", chunking=chunking)
+             for chunking in results.per_query.chunking[results.per_query.suite == "chunk-size"].unique()
+             if chunking.startswith("tokens:") and ".." not in chunking}
+    means = {size: values.groupby("task").mean().mean() for size, values in sorted(found.items())}
+    return pd.Series(means, dtype=float)
+
+
+def _axes(x: str, y: str, width: float = 6.4) -> tuple[Figure, Axes]:
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(width, 4.2), layout="constrained")
+    FigureCanvasAgg(figure)
+    axes = figure.add_subplot()
+    axes.set(xlabel=x, ylabel=y)
+    axes.grid(True, linewidth=0.4, alpha=0.6)
+    axes.set_axisbelow(True)
+    axes.spines[["top", "right"]].set_visible(False)
+    return figure, axes
+
+
+def _line(place: int) -> dict[str, object]:
+    return {"color": COLOURS[place % len(COLOURS)], "marker": MARKERS[place % len(MARKERS)],
+            "linestyle": DASHES[place % len(DASHES)], "markeredgecolor": "black", "markeredgewidth": 0.5}
+
+
+def _bars(columns: dict[str, pd.Series], label: str) -> Figure:
+    """Grouped bars: one column of values an encoder, over the union of their names."""
+    names = list(dict.fromkeys(name for values in columns.values() for name in values.index))
+    figure, axes = _axes("", label, width=max(6.4, 0.9 + 0.45 * len(names) * max(1, len(columns)) ** 0.7))
+    width = 0.8 / len(columns)
+    for place, (encoder, values) in enumerate(columns.items()):
+        at = np.arange(len(names)) + (place - (len(columns) - 1) / 2) * width
+        axes.bar(at, values.reindex(names).to_numpy(float), width, label=encoder, color=COLOURS[place % len(COLOURS)],
+                 hatch=HATCHES[place % len(HATCHES)], edgecolor="black", linewidth=0.6)
+    axes.set_xticks(np.arange(len(names)), names, rotation=0 if len(names) < 5 else 35,
+                    ha="center" if len(names) < 5 else "right")
+    return _finished(figure, axes)
+
+
+def _finished(figure: Figure, axes: Axes) -> Figure:
+    if len(axes.get_legend_handles_labels()[1]) > 1:
+        axes.legend(fontsize=8, framealpha=0.9)
+    return figure
