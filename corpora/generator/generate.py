@@ -14,8 +14,7 @@ from corpora.generator.scene import CASES, EFFECTS, NAMES_PER_DOCUMENT, Ask, Fam
 from corpora.generator.settings import GeneratorSettings
 
 TOKENS_PER_WORD = 1.3
-PERIODS = ([f"the year {year}" for year in range(1900, 2020)],
-           [f"version {major}.{minor}" for major in range(1, 13) for minor in range(10)])
+PERIODS = ([f"the year {year}" for year in range(1900, 2020)], [f"edition {number}" for number in range(10, 130)])
 
 
 def generate(settings: GeneratorSettings, seed: int, *, name: str = "built-in",

@@ -10,10 +10,10 @@ ABILITIES = ("entity identity", "period or version", "definitions and aliases", 
 
 SIZES: dict[str, dict[str, dict[str, int]]] = {
     "demo": {
-        "train": {"families": 40, "siblings": 12, "candidates": 60, "queries": 1600, "length": 230},
-        "dev": {"families": 12, "siblings": 10, "candidates": 50, "queries": 216, "length": 230},
-        "confirm": {"families": 24, "siblings": 11, "candidates": 55, "queries": 360, "length": 230},
-        "test": {"families": 12, "siblings": 10, "candidates": 50, "queries": 216, "length": 230},
+        "train": {"families": 40, "siblings": 12, "candidates": 60, "queries": 1600, "length": 200},
+        "dev": {"families": 12, "siblings": 10, "candidates": 50, "queries": 216, "length": 200},
+        "confirm": {"families": 24, "siblings": 11, "candidates": 55, "queries": 360, "length": 200},
+        "test": {"families": 12, "siblings": 10, "candidates": 50, "queries": 216, "length": 200},
     },
     "quick": {
         "train": {"families": 24, "siblings": 10, "candidates": 50, "queries": 800, "length": 170},
