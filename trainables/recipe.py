@@ -36,6 +36,7 @@ class TeacherConfig(Frozen):
     seed: int = Field(0, ge=0, description="`spans`: seed of the noise")
     smoothing: float = Field(0.1, ge=0, le=1, description="`spans`: how far scores leak to the answer's neighbours")
     noise: float = Field(0.05, ge=0, description="`spans`: standard deviation of the noise, in score units")
+    trust_remote_code: bool = False
 
 
 class Recipe(Frozen):
@@ -49,7 +50,10 @@ class Recipe(Frozen):
     dimensions: tuple[int, ...] = Field((), description="Matryoshka dimensions; D is always one of them")
     dimension_weights: tuple[float, ...] | None = Field(None, description="weights of `dimensions`; equal by default")
     quantiser: Literal["none", "int8-absmax", "int8-tanh"] = "none"
-    documents_per_batch: int = Field(16, ge=2)
+    documents_per_batch: int = Field(16, ge=2, description="distinct documents of a step, over all processes")
+    siblings_per_batch: int = Field(4, ge=1, description="documents of one family drawn together, as hard negatives")
+    queries_per_document: int = Field(1, ge=1, description="pairs of each drawn document, as far as it has so many")
+    documents_per_pass: int | None = Field(None, ge=1, description="documents encoded at once; fewer than the batch: gradients are cached")
     steps: int = Field(60, ge=1, description="optimiser steps")
     checkpoint_every: int = Field(20, ge=1, description="optimiser steps between checkpoints")
     learning_rate: float = Field(2e-4, gt=0)
@@ -75,7 +79,7 @@ class Recipe(Frozen):
     def _positive_dimensions(cls, dimensions: tuple[int, ...]) -> tuple[int, ...]:
         if any(d < 1 for d in dimensions) or len(set(dimensions)) < len(dimensions):
             raise ValueError(f"Matryoshka dimensions are distinct and positive, found {dimensions}")
-        return tuple(sorted(dimensions, reverse=True))
+        return dimensions
 
     @model_validator(mode="after")
     def _weights_match(self) -> Recipe:
