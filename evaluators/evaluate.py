@@ -10,7 +10,7 @@ import numpy as np
 from corpora.errors import InputError, NonFinite, Problem
 from corpora.tokens import Tokenizer
 from evaluators import trec
-from evaluators.codes import PRECISIONS, stored
+from evaluators.codes import PRECISIONS, bytes_per_vector, stored
 from evaluators.encoder import Encoder, Scorer, encode_documents, encode_queries
 from evaluators.metrics import check_ks
 from evaluators.results import Collector, Results
@@ -73,33 +73,35 @@ def _evaluate(
     if runs is not None:
         depth = max(depth, RUN_DEPTH)
         trec.write_gold(runs, task.name, chunking, index, gold.judgments)
-    for dimension, precision, scores in _scores(encoder, task, gold, dimensions, precisions):
+    for dimension, precision, scores, costs in _scores(encoder, task, gold, dimensions, precisions):
         view = View(scores, index, gold, depth)
         for suite in suites:
             collector.add(suite, task, chunking, dimension, precision, SUITES[suite].values(view))
-        collector.count(suites, task, chunking, dimension, precision, view)
+        collector.count(suites, task, chunking, dimension, precision, view, costs)
         if runs is not None:
             trec.write_view(runs, task.name, chunking, dimension, precision, encoder.name, index, view)
 
 
 def _scores(
     encoder: Encoder | Scorer, task: Task, gold: Gold, dimensions: Sequence[int], precisions: Sequence[str],
-) -> Iterator[tuple[int, str, Scores]]:
-    """(dimension, precision, scores) of everything that one encode gives; a scorer has one, of dimension 0."""
+) -> Iterator[tuple[int, str, Scores, dict[str, int]]]:
+    """Dimension, precision, scores and costs of everything that one encode gives; a scorer has one, of dimension 0."""
     table = gold.judgments.table
     if isinstance(encoder, Scorer):
         matrix = encoder.scores([query.text for query in task.corpus.queries], task.corpus, table)
         if not np.isfinite(matrix).all():
             raise NonFinite(f"{encoder.name} on {task.corpus.name}: not all scores are finite")
-        yield 0, "float32", MatrixScores(matrix)
+        yield 0, "float32", MatrixScores(matrix), {}
         return
     queries = encode_queries(encoder, task.corpus)
-    chunks = encode_documents(encoder, task.corpus, table).vectors
+    encoded = encode_documents(encoder, task.corpus, table)
     for precision in precisions:
-        both = [stored(z, precision, encoder.quantiser) for z in (queries, chunks)]
+        both = [stored(z, precision, encoder.quantiser) for z in (queries, encoded.vectors)]
         for dimension in dimensions:
             kind = BinaryScores if precision == "binary" else CosineScores
-            yield dimension, precision, kind(*(codes[:, :dimension] for codes in both))
+            costs = {"tokens embedded": encoded.tokens_in,
+                     "index bytes": len(table) * bytes_per_vector(dimension, precision)}
+            yield dimension, precision, kind(*(codes[:, :dimension] for codes in both)), costs
 
 
 def _curves(collector: Collector, task: Task, sizes: tuple[str, ...]) -> None:

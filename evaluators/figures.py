@@ -117,6 +117,8 @@ def context_at_k(results: Sequence[Results]) -> Figure:
         names = [name.partition("/")[2].partition("@") for name in each.figures() if name.startswith("context/")]
         for style, metric in enumerate(("Document", "Answer", "EvidenceRecall")):
             cuts = sorted(int(cut) for name, _, cut in names if name == metric)
+            if not cuts:
+                continue
             ticks |= set(cuts)
             values = [each.values("context", f"{metric}@{cut}").mean() for cut in cuts]
             name = metric if len(results) == 1 else f"{each.encoder}, {metric}"
@@ -164,6 +166,7 @@ def _bars(columns: dict[str, pd.Series], label: str) -> Figure:
         at = np.arange(len(names)) + (place - (len(columns) - 1) / 2) * width
         axes.bar(at, values.reindex(names).to_numpy(float), width, label=encoder, color=COLOURS[place % len(COLOURS)],
                  hatch=HATCHES[place % len(HATCHES)], edgecolor="black", linewidth=0.6)
+    axes.set_ylim(bottom=0)
     axes.set_xticks(np.arange(len(names)), names, rotation=0 if len(names) < 5 else 35,
                     ha="center" if len(names) < 5 else "right")
     return _finished(figure, axes)

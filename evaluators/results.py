@@ -30,7 +30,7 @@ class Results:
     per_query: suite, task, chunking, dimension, precision, metric, query, value (dimension 0: a scorer)
     queries:   task, query, ability, domain, family
     tasks:     task, domain, corpus_sha256, split, documents, queries
-    counts:    suite, task, chunking, dimension, precision, name, value: queries left out, ties at the cut
+    counts:    suite, task, chunking, dimension, precision, name, value: queries left out, ties, costs
     """
 
     encoder: str
@@ -153,8 +153,9 @@ class Collector:
 
     def count(
         self, suites: Sequence[str], task: Task, chunking: str, dimension: int, precision: str, view: View,
+        costs: dict[str, int],
     ) -> None:
-        """Queries that each suite leaves out, and the ties at the cut that ids had to break."""
+        """Queries that each suite leaves out, the ties at the cut that ids had to break, and what it cost."""
         ties = {f"chunk ties at {NDCG_CUT}": view.chunks.ties(NDCG_CUT),
                 f"document ties at {NDCG_CUT}": view.documents.ties(NDCG_CUT)}
         lacking = {"queries without answers": view.judgments.queries - len(view.gold.answered),
@@ -165,7 +166,7 @@ class Collector:
             lacking["tokens in no chunk"] = view.judgments.table.context_only
         for suite in suites:
             self.counts += [(suite, task.name, chunking, dimension, precision, name, int(value))
-                            for name, value in (lacking | {key: tied.sum() for key, tied in ties.items()}).items()]
+                            for name, value in (lacking | {key: tied.sum() for key, tied in ties.items()} | costs).items()]
 
     def by_chunking(self, suite: str, task: Task, metric: str) -> dict[tuple[int, str], dict[str, Values]]:
         """(dimension, precision) -> chunking -> values of one metric."""

@@ -55,8 +55,8 @@ class MatrixScores:
 class CosineScores:
     """Cosines of stored vectors: `queries` `[queries, d]` and `chunks` `[chunks, d]`, float or int8, perhaps mapped.
 
-    A block is a float32 product of unit vectors: their roundings and d additions in any order are wrong by at most
-    (d + 8) 2^-24, because the |q_i c_i| of unit vectors add up to 1 at most.
+    A block is a float32 product of unit vectors: two roundings a side and d additions in any order are wrong by at
+    most (d + 8) 2^-24, because the |q_i c_i| of unit vectors add up to 1 at most.
     """
 
     def __init__(self, queries: np.ndarray, chunks: np.ndarray):
@@ -129,9 +129,11 @@ def squares(vectors: np.ndarray) -> np.ndarray:
 
 
 def unit(vectors: np.ndarray, square: np.ndarray) -> np.ndarray:
-    """Unit vectors float32 `[rows, d]`; a zero vector stays zero."""
+    """Unit vectors float32 `[rows, d]`; a zero vector stays zero. In float64 where a length has no float32 inverse."""
     inverse = np.divide(1, np.sqrt(square), out=np.zeros_like(square), where=square > 0)
-    return np.multiply(vectors, inverse[:, None], dtype=np.float64).astype(np.float32)
+    filled = inverse[inverse > 0]
+    kind = np.float32 if len(filled) == 0 or (filled.min() > 1e-30 and filled.max() < 1e30) else np.float64
+    return np.multiply(vectors, inverse[:, None].astype(kind), dtype=kind, casting="same_kind").astype(np.float32)
 
 
 def quotient(dot: np.ndarray, both: np.ndarray) -> np.ndarray:

@@ -11,7 +11,8 @@ from evaluators.views import Values, View
 
 
 def values(view: View) -> dict[str, Values]:
-    """SpanHit, UnionHit and SpanMRR at every k and at every budget of context tokens, over queries with answers."""
+    """SpanHit, UnionHit and SpanMRR at every k and at every budget of context tokens, over queries with answers;
+    and ContextTokens, what a reader of the chunks pays."""
     _deepen(view)
     rows = np.array([row for row, named in enumerate(view.judgments.named) if named], np.int64)
     whole = view.whole[rows]
@@ -23,6 +24,8 @@ def values(view: View) -> dict[str, Values]:
                                 for row, size, each in zip(rows.tolist(), length.tolist(), hit, strict=True)], bool)
         found |= {f"SpanHit@{label}": (rows, hit.astype(float)), f"UnionHit@{label}": (rows, union.astype(float)),
                   f"SpanMRR@{label}": (rows, reciprocal_rank(within))}
+        paid = np.where(np.arange(whole.shape[1]) < length[:, None], _costs(view, rows), 0).sum(axis=1)
+        found[f"ContextTokens@{label}"] = rows, paid.astype(float)
     return found
 
 
@@ -43,10 +46,15 @@ def _deepen(view: View) -> None:
 def _lengths(view: View, rows: np.ndarray) -> dict[str, np.ndarray]:
     """Length of each query's list `[rows]` under every cut."""
     found = {str(k): np.full(len(rows), k) for k in view.cuts.ks}
-    listed = view.chunks.position[rows]
-    cost = np.where(listed >= 0, view.gold.costs[listed], 0)
-    counts = (listed >= 0).sum(axis=1)
+    cost = _costs(view, rows)
+    counts = (view.chunks.position[rows] >= 0).sum(axis=1)
     return found | {f"{budget}tok": np.minimum(taken(cost, budget), counts) for budget in view.cuts.budgets}
+
+
+def _costs(view: View, rows: np.ndarray) -> np.ndarray:
+    """Context tokens of the ranked chunks int64 `[rows, depth]`, 0 beyond the list."""
+    listed = view.chunks.position[rows]
+    return np.where(listed >= 0, view.gold.costs[listed], 0)
 
 
 def _union_hit(view: View, row: int, size: int) -> bool:

@@ -89,7 +89,7 @@ def test_equals_plain_loops(seed):
         for dimension in (6, 3):
             expected = reference.measure(precision, dimension)
             mine = {(suite, metric, query): value for (suite, metric, cut, stored, query), value in found.items()
-                    if (cut, stored) == (dimension, precision)}
+                    if (cut, stored) == (dimension, precision) and not metric.startswith("ContextTokens")}
             assert mine.keys() == expected.keys()
             for key, value in expected.items():
                 assert mine[key] == pytest.approx(value, abs=1e-12), (precision, dimension, key)
@@ -105,7 +105,8 @@ def test_ids_do_not_matter_to_a_perfect_run():
     results = evaluate(Given(vectors[::-1].copy(), vectors), [Task("perfect", corpus)], ("q2c", "q2d", "spans"),
                        chunking="given")
     rows = results.rows()
-    assert (rows[rows.precision != "binary"].value == 1).all()
+    exact = rows[(rows.precision != "binary") & ~rows.metric.str.startswith("ContextTokens")]
+    assert (exact.value == 1).all()
 
 
 def test_an_encoder_that_drops_tokens_or_chunks_fails():

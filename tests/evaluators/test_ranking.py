@@ -104,6 +104,16 @@ def test_equal_vectors_tie_wherever_they_stand():
                    for query in range(5) for place in range(chunks))
 
 
+def test_lengths_beyond_float32_do_not_matter():
+    rng = np.random.default_rng(0)
+    chunks, queries = rng.normal(size=(40, 8)), rng.normal(size=(3, 8))
+    scale = np.array([1e-44, 1e-38, 1e-20, 1, 1e20, 1e37])[np.arange(40) % 6, None]
+    scores = CosineScores(queries * 1e37, chunks * scale)
+    matrix = np.array([[cosine(q, c) for c in chunks.tolist()] for q in queries.tolist()])
+    assert np.abs(scores.block(0, 40) - matrix).max() < 1e-6
+    assert np.abs(scores.within([0, 1, 2], 0, 40) - matrix).max() < 1e-6
+
+
 def test_places_follow_encoded_bytes():
     """Percent-encoding moves a space: "a b" stands as "a%20b", before "a-b"; numbers are names."""
     names = ["10", "9", "a%20b", "a-b", "Ä", "🙂", "a#000001", "a"]
