@@ -129,6 +129,26 @@ def context_at_k(results: Sequence[Results]) -> Figure:
     return _finished(figure, axes)
 
 
+def needle_curves(summaries: dict[str, pd.DataFrame], value: str = "normalised") -> Figure:
+    """One figure of `suites.needle.summary` against haystack length, one line an encoder and question; with what chance
+    gives, dotted. Default order, not expanded. `value`: normalised, preferred or auc."""
+    figure, axes = _axes("haystack length (tokens)", value)
+    place = 0
+    for encoder, summary in summaries.items():
+        plain = summary[(summary.order == "default") & ~summary.expanded]
+        for question, part in plain.groupby("question", sort=False):
+            axes.plot(part.length, part[value], label=f"{encoder}, {question}", **_line(place))
+            if value == "normalised":
+                axes.plot(part.length, part.chance, color=COLOURS[place % len(COLOURS)], linestyle=":", linewidth=1)
+            place += 1
+    if value != "normalised":
+        axes.axhline(0.5, color="black", linestyle=":", linewidth=1, label="chance")
+    lengths = sorted(set().union(*(set(summary.length) for summary in summaries.values())))
+    axes.set_xscale("log", base=2)
+    axes.set_xticks(lengths, [str(length) for length in lengths])
+    return _finished(figure, axes)
+
+
 def _sizes(results: Results) -> pd.Series:
     """nDCG@10 by chunk size in tokens, mean over tasks, at full dimension and float32; empty without sizes."""
     found = {Chunking.parse(chunking).window: results.values("chunk-size", "nDCG@10", chunking=chunking)
