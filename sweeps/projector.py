@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from mlflow.entities import Run
 
 INTERVAL = 2.0  # seconds between looks at the ledger
-PAGES = 60.0  # seconds between drawings of the sweep's figures while it runs
+PAGES = 180.0  # seconds between drawings of the sweep's figures while it runs: each costs two of a core
 LONGEST_WAIT = 60.0  # seconds between two tries during an outage
 
 

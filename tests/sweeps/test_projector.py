@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from corpora.errors import StockpotError
-from sweeps import mlflow_store, projected_sweep
+from sweeps import figures, mlflow_store
 from sweeps.ledger_state import trial_id
 from sweeps.projector import BackgroundProjector, Projector, sync
 from tests.sweeps import made_ledgers as made
@@ -25,9 +25,17 @@ def empty_store(tmp_path_factory) -> Path:
 
 
 @pytest.fixture
-def folder(tmp_path, empty_store) -> Path:
+def store(tmp_path, empty_store) -> Path:
+    """A sweep's folder with an empty store."""
     (tmp_path / "mlflow.db").write_bytes(empty_store.read_bytes())
     return tmp_path
+
+
+@pytest.fixture
+def folder(store, monkeypatch) -> Path:
+    """The same, without the seconds that drawing takes."""
+    monkeypatch.setattr(figures, "sweep_figures", lambda state: ())
+    return store
 
 
 def test_a_sweep_is_projected_whole_and_twice_changes_nothing(folder):
@@ -86,13 +94,13 @@ def test_a_trial_that_goes_on_keeps_its_run_whoever_projects(folder):
     assert [step for step, _, _ in points["inline/answer_at_10"]] == [20, 40, 60]
 
 
-def test_the_sweeps_page_holds_description_config_figures_and_table(folder):
-    ledger = made.begin(folder)
+def test_the_sweeps_page_holds_description_config_figures_and_table(store):
+    ledger = made.begin(store)
     for ordinal in range(3):
         made.trial(ledger, ordinal)
     made.baselines(ledger)
     made.close(ledger)
-    places = sync(folder)
+    places = sync(store)
     found = made.read_mlflow(places["uri"])
     client, parent = found["client"], found["parent"]
     assert parent.info.run_id == places["parent_run_id"]
@@ -105,7 +113,7 @@ def test_the_sweeps_page_holds_description_config_figures_and_table(folder):
     assert {file.path for file in pngs} == {
         f"figures/{name}.png" for name in ("loss-curves", "chunk-size", "storage", "document-against-answer")}  # fmt: skip
     assert all(file.file_size > 10_000 for file in pngs)
-    rows = (folder / "mlartifacts").rglob("results.csv")
+    rows = (store / "mlartifacts").rglob("results.csv")
     lines = next(rows).read_text().splitlines()
     assert lines[0].startswith("name,status,step,chunking_mix.sentence,weight,")
     assert [line.split(",")[0][:3] for line in lines[1:]] == ["002", "001", "000", "BM2", "unt"]
@@ -144,7 +152,6 @@ def test_an_answer_that_was_lost_doubles_nothing(folder, monkeypatch):
              "log_outputs", "set_terminated", "set_tag", "log_artifacts", "log_model_artifacts", "create_registered_model",
              "create_model_version"]  # fmt: skip
     lost = {name: 0 for name in names}
-    monkeypatch.setattr(projected_sweep, "write_artifacts", lambda state, made_in: (made_in / "config.json").write_text("{}"))
     projector = Projector(folder)
     for name in names:
         whole = getattr(MlflowClient, name)
@@ -221,7 +228,7 @@ def test_secrets_are_masked_wherever_they_stand(monkeypatch):
 
 def test_nothing_is_printed_and_nobody_is_told(tmp_path):
     """A fresh process, with a fresh store, as the driver opens it."""
-    made.trial(made.begin(tmp_path), 0)
+    made.trial(made.begin(tmp_path), 1, steps=(20,))
     code = ("import sys; from sweeps.projector import sync; sync(sys.argv[1]);"
             "from mlflow.telemetry.client import get_telemetry_client as c; assert c() is None")  # fmt: skip
     environment = {k: v for k, v in os.environ.items() if not k.startswith(("MLFLOW", "PYTEST", "CI", "DO_NOT"))}
