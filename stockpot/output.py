@@ -12,6 +12,7 @@ from typing import Any
 
 from rich.console import Console
 from rich.markup import escape
+from rich.measure import Measurement
 from rich.table import Table
 
 progress = Console(stderr=True, highlight=False)
@@ -32,7 +33,8 @@ def print_table(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]
         table.add_row(*row, style="bold" if number in emphasised else None)
     console = Console(highlight=False)
     if not console.is_terminal:
-        console.width = max(console.width, 2 + console.measure(table).maximum)
+        wide = Console(width=10_000)
+        console.width = Measurement.get(wide, wide.options, table).maximum
     console.print(table)
 
 

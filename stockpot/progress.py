@@ -35,7 +35,7 @@ class Progress:
     def say(self, what: str) -> None:
         self._doing = what
         if self._live is None:
-            progress.print(f"{self._clock()}  {what}", markup=False)
+            progress.print(f"{self._clock()}  {what}", markup=False, soft_wrap=True)
 
     def __enter__(self) -> Progress:
         if self._live:
@@ -59,7 +59,7 @@ class Progress:
                 line = headline(state, self.config, time.time())
                 if line != self._told:
                     self._told = line
-                    progress.print(f"{self._clock()}  {line}", markup=False)
+                    progress.print(f"{self._clock()}  {line}", markup=False, soft_wrap=True)
 
     def _state(self) -> LedgerState | None:
         if self._ledger is None:

@@ -36,6 +36,8 @@ class Conductor:
         self._deterministic = config.order == "deterministic"
         self._unfinished = [trial.ordinal for trial in self.trials.values() if not trial.has_ended]
         self._active: set[int] = set()
+        self.unscored: set[int] = set()
+        """Trials of which an evaluation failed: nobody waits for their scores."""
         self.stopping = False
         """No further proposals: the budget is spent, or the user asked to stop."""
 
@@ -52,17 +54,22 @@ class Conductor:
         ordinal = len(self.trials)
         if self.stopping or ordinal >= self._searcher.trials or self._out_of_time():
             return Next.DONE
-        visible = [trial for trial in self.trials.values() if self._may_see(trial, ordinal)]
-        if self._deterministic and len(visible) < ordinal - self.config.resources.slots + 1:
+        visible, pending = self._seen_by(ordinal)
+        if self._deterministic and any(trial.ordinal <= ordinal - self.config.resources.slots for trial in pending):
             return Next.WAIT
-        pending = [trial for trial in self.trials.values() if not self._may_see(trial, ordinal)]
         suggestion = self._searcher.ask(ordinal, visible, pending)
         proposal = {"ordinal": ordinal, "params": suggestion.recipe.model_dump(mode="json"), "varied": suggestion.varied}
         self.ledger.append("proposed", proposal, self.clock())
         return self._start(ordinal)
 
-    def _may_see(self, trial: Trial, ordinal: int) -> bool:
-        return trial.has_ended and (not self._deterministic or trial.ordinal <= ordinal - self.config.resources.slots)
+    def _seen_by(self, ordinal: int) -> tuple[list[Trial], list[Trial]]:
+        """The trials whose results the proposal may learn from, and those it only knows of."""
+        newest = ordinal - self.config.resources.slots if self._deterministic else ordinal
+        visible, pending = [], []
+        for trial in self.trials.values():
+            settled = self._searcher.is_settled(trial) or (trial.has_ended and trial.ordinal in self.unscored)
+            (visible if settled and trial.ordinal <= newest else pending).append(trial)
+        return visible, pending
 
     def _start(self, ordinal: int) -> Trial:
         self.ledger.append("started", {"ordinal": ordinal}, self.clock())
@@ -74,7 +81,7 @@ class Conductor:
         hours = self.config.budget.hours
         return hours is not None and self.clock() - self.ledger.state().sweep["time"] > 3600 * hours
 
-    def reported(self, ordinal: int, events: list[tuple[str, Mapping[str, Any]]]) -> None:
+    def reported(self, events: list[tuple[str, Mapping[str, Any]]]) -> None:
         """Writes down what a trial reported: its metrics and its checkpoint, as events of the ledger."""
         self.ledger.append_all(events, self.clock())
 

@@ -7,19 +7,18 @@ under `store/`, so that a resumed or a second sweep finds them.
 from __future__ import annotations
 
 import hashlib
-import json
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 
 from corpora import native
 from corpora.documents import Corpus
 from corpora.files import build_folder
 from corpora.prepared import prepare
-from corpora.splits import cut
+from corpora.splits import cut, freeze
 from corpora.tokens import Tokenizer
 from sweeps.config import CutCorpora, GeneratedCorpora, SplitCorpora, SweepConfig
-from sweeps.space import leaves
+from sweeps.space import Choice, leaves
 from trainables.base import build_base
 from trainables.data import TrainingData
 from trainables.inline import inline_sample
@@ -62,7 +61,7 @@ def prepare_sweep(config: SweepConfig, folder: Path, say: Say) -> Preparation:
 def chunkings_in_play(config: SweepConfig) -> list[str]:
     """Every chunking that some trial's mix may draw."""
     entry = config.space.entries.get("chunking_mix", {"sentence": 1.0})
-    mixes = [mix for leaf in leaves(entry) for mix in getattr(leaf, "values", (leaf,))]
+    mixes = [mix for leaf in leaves(entry) for mix in (leaf.values if isinstance(leaf, Choice) else (leaf,))]
     return sorted({chunking for mix in mixes for chunking in mix})
 
 
@@ -74,32 +73,24 @@ def split_corpora(config: SweepConfig, folder: Path, say: Say) -> dict[str, tupl
         return {split: tuple(map(Path, places)) for split, places in named.items() if places}
     written = folder / "corpora"
     if not written.exists():
-        parts = _cut(corpora, say) if isinstance(corpora, CutCorpora) else _generate(corpora, say)
-
-        def write(beside: Path) -> None:
-            for split, part in parts.items():
-                native.write(part, beside / split)
-            (beside / "splits.json").write_text(json.dumps(_splits(parts), indent=1))
-
-        build_folder(written, write)
+        build_folder(written, lambda beside: _write_splits(corpora, beside, say))
     apart = {"train": (Path(corpora.train),)} if isinstance(corpora, CutCorpora) and corpora.train else {}
     return apart | {place.name: (place,) for place in sorted(written.iterdir()) if place.is_dir()}
 
 
-def _cut(corpora: CutCorpora, say: Say) -> dict[str, Corpus]:
-    say(f"cutting {corpora.folder} by family")
-    return cut(native.read(Path(corpora.folder)), corpora.shares, corpora.seed, corpora.threshold)
+def _write_splits(corpora: CutCorpora | GeneratedCorpora, beside: Path, say: Say) -> None:
+    if isinstance(corpora, CutCorpora):
+        say(f"cutting {corpora.folder} by family")
+        whole = native.read(Path(corpora.folder))
+        parts = cut(whole, corpora.shares, corpora.seed, corpora.threshold)
+        freeze(beside, whole, parts)
+    else:
+        from corpora.generator import demo_splits
 
-
-def _generate(corpora: GeneratedCorpora, say: Say) -> dict[str, Corpus]:
-    from corpora.generator import demo_splits
-
-    say(f"generating the built-in corpus, size {corpora.generate}, seed {corpora.seed}")
-    return demo_splits(corpora.seed, corpora.generate)
-
-
-def _splits(parts: dict[str, Corpus]) -> dict:
-    return {split: {"sha256": part.sha256, "documents": [d.id for d in part.documents]} for split, part in parts.items()}
+        say(f"generating the built-in corpus, size {corpora.generate}, seed {corpora.seed}")
+        parts = demo_splits(corpora.seed, corpora.generate)
+    for split, part in parts.items():
+        native.write(part, beside / split)
 
 
 def _hash_of(parts: list[Corpus]) -> str:

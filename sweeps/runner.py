@@ -75,7 +75,7 @@ class Sweep:
         self._check_folder(resume)
         with _leased(self.folder, self.clock), _interruptible():
             preparation = prepare_sweep(self.config, self.folder, self.say)
-            self.ledger = self._open_ledger(preparation, resume, allow_changed_code)
+            self.ledger = self._open_ledger(preparation, allow_changed_code)
             try:
                 with self._projected():
                     self._train_and_evaluate(preparation)
@@ -86,9 +86,12 @@ class Sweep:
                 raise
         return self.ledger.state()
 
+    def _has_ledger(self) -> bool:
+        """A driver that was killed while it prepared left none: the sweep begins anew, on what lies in store/."""
+        return (self.folder / "ledger" / "events").is_dir()
+
     def _check_folder(self, resume: bool) -> None:
-        exists = (self.folder / "ledger").exists()
-        if exists and not resume:
+        if self._has_ledger() and not resume:
             raise InputError(Problem(str(self.folder), "holds a sweep already: go on with it by --resume, or give another --out"))
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
@@ -97,9 +100,9 @@ class Sweep:
         except OSError as error:
             raise InputError(Problem(str(self.folder), f"cannot be written to ({error.strerror}): give another --out")) from None
 
-    def _open_ledger(self, preparation: Preparation, resume: bool, allow_changed_code: bool) -> Ledger:
+    def _open_ledger(self, preparation: Preparation, allow_changed_code: bool) -> Ledger:
         attributes = {"config": self.config.sha256, "code": code_hash(), "data": preparation.hashes}
-        if not (resume and (self.folder / "ledger").exists()):
+        if not self._has_ledger():
             content = self.config.model_dump(mode="json", by_alias=True)
             write_atomically(self.folder / "sweep.json", json.dumps(content, indent=1, ensure_ascii=False))
             sweep = {"sweep_id": uuid.uuid4().hex[:12], "name": self.config.name, "config": content, "attributes": attributes}
@@ -161,14 +164,18 @@ class Sweep:
             if "dev" not in conductor.trials[ordinal].checkpoints[step].scores:
                 pool.submit((ordinal, step), self._checkpoint_job(ordinal, step, preparation))
 
+        def on_turn() -> None:
+            pool.collect()
+            conductor.unscored = {key[0] for key in pool.failures if not isinstance(key, str)}
+
         resources = self.config.resources
         bundle = {"CPU": resources.cpus, **({"GPU": resources.gpus} if resources.gpus else {})}
         with tempfile.TemporaryDirectory(prefix="stockpot-tune-") as scratch:  # Tune's own files: the ledger needs none of them
             Tuner(
                 with_resources(TuneTrial, PlacementGroupFactory([bundle])),
                 tune_config=TuneConfig(
-                    search_alg=ConductedSearch(conductor, job_of),
-                    scheduler=ConductedScheduler(conductor, on_report, pool.collect),
+                    search_alg=ConductedSearch(conductor, job_of, on_turn),
+                    scheduler=ConductedScheduler(conductor, on_report, on_turn),
                     num_samples=-1,
                     reuse_actors=True,
                 ),
@@ -252,7 +259,8 @@ def _ray(config: SweepConfig) -> Iterator[None]:
         ray.init(runtime_env={"env_vars": environment}, **common)
     else:
         os.environ.update(environment)  # the workers of a local cluster inherit it, and start faster than with a runtime_env
-        cpus = max(os.cpu_count() or 1, int(config.resources.slots * config.resources.cpus))
+        # One more than the machine has: a lane in which evaluations go on while every slot holds a trial.
+        cpus = 1 + max(os.cpu_count() or 1, int(config.resources.slots * config.resources.cpus))
         ray.init(num_cpus=cpus, include_dashboard=False, _node_ip_address="127.0.0.1", object_store_memory=200_000_000, **common)
     for name in ("ray", "ray.tune", "ray.train"):
         logging.getLogger(name).setLevel(logging.CRITICAL)  # failures are told by the ledger, with their reasons

@@ -20,13 +20,14 @@ from sweeps.ledger_state import Trial
 
 
 class ConductedSearch(Searcher):
-    """`job_of(trial)` is the config that Tune hands to the trial's worker."""
+    """`job_of(trial)` is the config that Tune hands to the trial's worker; `on_turn()` is called while Tune waits for one."""
 
-    def __init__(self, conductor: Conductor, job_of: Callable[[Trial], dict[str, Any]]):
+    def __init__(self, conductor: Conductor, job_of: Callable[[Trial], dict[str, Any]], on_turn: Callable[[], None]):
         super().__init__(metric="until", mode="max")
-        self._conductor, self._job_of = conductor, job_of
+        self._conductor, self._job_of, self._on_turn = conductor, job_of, on_turn
 
     def suggest(self, trial_id: str) -> dict[str, Any] | str | None:
+        self._on_turn()
         following = self._conductor.next_trial()
         if following is Next.DONE:
             return Searcher.FINISHED
