@@ -9,6 +9,8 @@ import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
+from corpora.errors import InputError, Problem
+
 
 def write_atomically(path: Path, content: bytes | str | Callable[[Path], None]) -> None:
     """Writes `path` so that no reader ever sees half of it, also after a power cut.
@@ -31,6 +33,18 @@ def write_atomically(path: Path, content: bytes | str | Callable[[Path], None]) 
         _sync(path.parent)
     finally:
         beside.unlink(missing_ok=True)
+
+
+def new_folder(folder: Path) -> None:
+    """Refuses a folder that `build_folder` could not make anew: asked before the work, not after it."""
+    folder = Path(folder)
+    if os.path.lexists(folder):
+        raise InputError(Problem(str(folder), "exists already, and nothing is overwritten: name a new folder"))
+    parent = next(place for place in folder.absolute().parents if os.path.lexists(place))
+    if not parent.is_dir():
+        raise InputError(Problem(str(folder), f"cannot be made: {parent} is no folder"))
+    if not os.access(parent, os.W_OK | os.X_OK):
+        raise InputError(Problem(str(folder), f"cannot be made: no permission to write in {parent}"))
 
 
 def build_folder(folder: Path, fill: Callable[[Path], None]) -> Path:

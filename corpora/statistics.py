@@ -150,7 +150,7 @@ def draw(statistics: Statistics, path) -> None:
         axes[panels - 1].set_ylabel("%")
     for axis in axes[panels:]:
         axis.set_axis_off()
-    figure.savefig(path, dpi=120)
+    figure.savefig(path, format="png", dpi=120)
 
 
 def _kinds(values: Iterable[str | None]) -> dict[str, int]:

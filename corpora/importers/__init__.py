@@ -9,7 +9,7 @@ from pathlib import Path
 
 from corpora import checks, native
 from corpora.errors import InputError, Problem
-from corpora.files import build_folder
+from corpora.files import build_folder, new_folder
 from corpora.importers.report import ImportReport
 
 FORMATS = {"squad": "squad", "beir": "beir", "conteb": "conteb", "span-csv": "span_csv", "text": "text_folder"}
@@ -28,8 +28,7 @@ def import_corpus(format: str, source: str | Path, destination: str | Path, stri
             Problem("format", f"{format!r} is unknown: did you mean {near!r}? Known: {', '.join(FORMATS)}")
         )
     destination = Path(destination)
-    if destination.exists():
-        raise InputError(Problem(str(destination), "exists already: name a new folder"))
+    new_folder(destination)
     report = ImportReport(format, str(source))
     corpus = importlib.import_module(f"corpora.importers.{FORMATS[format]}").read(str(source), report)
     if not corpus.documents:
