@@ -47,7 +47,7 @@ class SweepProjection:
         if mark == self._shown:
             return mark
         with tempfile.TemporaryDirectory() as made:
-            write_artifacts(state, Path(made))
+            write_artifacts(state, self.folder, Path(made))
             self.client.log_artifacts(self.run_id, made)
         project_shipped(self.client, self.experiment_id, self.run_id, self.folder, state)
         if state.status == "running":
@@ -73,23 +73,23 @@ def page_mark(state: LedgerState) -> str:
     return hashlib.sha256(json.dumps(shown).encode()).hexdigest()[:16]
 
 
-def write_artifacts(state: LedgerState, folder: Path) -> None:
-    """The files of the sweep's run: config.json, results.{csv,json}, metric_names.json, soup.json, figures/*.png."""
+def write_artifacts(state: LedgerState, sweep: Path, made: Path) -> None:
+    """Writes config.json, results.{csv,json}, metric_names.json, soup.json and figures/*.png into `made`."""
     from sweeps.figures import sweep_figures
 
     def write(name: str, value: object) -> None:
-        (folder / name).write_text(json.dumps(value, ensure_ascii=False, indent=1), encoding="utf-8")
+        (made / name).write_text(json.dumps(value, ensure_ascii=False, indent=1), encoding="utf-8")
 
     write("config.json", state.sweep)
     columns, rows = summary.results(state)
     write("results.json", {"columns": columns, "data": rows})
     text = io.StringIO()
     csv.writer(text).writerows([columns, *rows])
-    (folder / "results.csv").write_text(text.getvalue(), encoding="utf-8")
+    (made / "results.csv").write_text(text.getvalue(), encoding="utf-8")
     keys = metric_keys(sorted(summary.metric_names(state)))
     write("metric_names.json", {key: name for name, key in keys.items()})
     if state.soup:
         write("soup.json", list(state.soup.values()))
-    (folder / "figures").mkdir()
-    for name, figure in sweep_figures(state):
-        figure.savefig(folder / "figures" / f"{name}.png", dpi=120)
+    (made / "figures").mkdir()
+    for name, figure in sweep_figures(state, sweep):
+        figure.savefig(made / "figures" / f"{name}.png", dpi=120)

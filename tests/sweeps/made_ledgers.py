@@ -6,6 +6,9 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
+
+from evaluators.results import COUNTS, PER_QUERY, TASKS, Results, split_figure
 from sweeps.keys import metric_key, param_key
 from sweeps.ledger import Ledger
 from sweeps.ledger_state import LedgerState
@@ -65,6 +68,21 @@ def advance(ledger: Ledger, ordinal: int, step: int, scored: bool = True) -> Non
         per_query = f"ledger/scores/{ordinal}-{step}.parquet"
         scores = {"ordinal": ordinal, "step": step, "split": "dev", "figures": figures(ordinal, step), "per_query": per_query}
         ledger.append("scores", scores, now + 0.25)
+
+
+def write_results(path: Path, ordinal: int, step: int) -> None:
+    """Two queries' values behind `figures`, as an evaluation leaves them beside the ledger."""
+    held, rows = figures(ordinal, step), []
+    for name, value in held.items():
+        suite, metric, axes = split_figure(name.removeprefix("dev/"))
+        dimension, precision = axes.removeprefix("d=").split(",") if suite == "storage" else (64, "float32")
+        chunking = axes if suite == "chunk-size" and axes else "sentence"
+        rows += [(suite, "task", chunking, int(dimension), precision, metric, query, value) for query in ("q1", "q2")]
+    frame = pd.DataFrame(rows, columns=PER_QUERY)
+    queries = pd.DataFrame({"task": ["task"] * 2, "query": ["q1", "q2"], "ability": None, "domain": None, "family": "f"})
+    tasks = pd.DataFrame([("task", None, "0" * 64, "dev", 3, 2)], columns=TASKS)
+    counts = pd.DataFrame([("q2c", "task", "sentence", 64, "float32", "ties", 0)], columns=COUNTS)
+    Results(f"{ordinal}", frame, queries, tasks, counts).to_parquet(path)
 
 
 def baselines(ledger: Ledger) -> None:

@@ -34,7 +34,7 @@ def store(tmp_path, empty_store) -> Path:
 @pytest.fixture
 def folder(store, monkeypatch) -> Path:
     """The same, without the seconds that drawing takes."""
-    monkeypatch.setattr(figures, "sweep_figures", lambda state: ())
+    monkeypatch.setattr(figures, "sweep_figures", lambda state, folder: ())
     return store
 
 
@@ -98,6 +98,7 @@ def test_the_sweeps_page_holds_description_config_figures_and_table(store):
     ledger = made.begin(store)
     for ordinal in range(3):
         made.trial(ledger, ordinal)
+        made.write_results(store / f"ledger/scores/{ordinal}-60.parquet", ordinal, 60)
     made.baselines(ledger)
     made.close(ledger)
     places = sync(store)

@@ -38,7 +38,7 @@ def server(tmp_path):
 
 def test_a_server_that_is_killed_in_the_middle_loses_and_doubles_nothing(server, tmp_path, monkeypatch):
     running, start = server
-    monkeypatch.setattr(figures, "sweep_figures", lambda state: ())
+    monkeypatch.setattr(figures, "sweep_figures", lambda state, folder: ())
     folder = tmp_path / "sweep"
     ledger = made.begin(folder)
     heard: list[str] = []
@@ -87,7 +87,7 @@ def test_a_server_that_hangs_holds_the_driver_no_longer_than_its_patience(tmp_pa
 
 def test_the_ui_serves_the_sweeps_store_and_stops_on_ctrl_c(tmp_path, monkeypatch):
     made.begin(tmp_path)
-    monkeypatch.setattr(figures, "sweep_figures", lambda state: ())
+    monkeypatch.setattr(figures, "sweep_figures", lambda state, folder: ())
     Projector(tmp_path).update()
     taken = free_port("127.0.0.1")
     import socket
