@@ -44,9 +44,9 @@ def test_an_epoch_repeats_no_document_and_every_pair_has_its_turn(data):
         visited.append(batch.documents.tolist())
         pairs += batch.pairs.tolist()
     for epoch in range(12):
-        seen = sum(visited[3 * epoch : 3 * epoch + 3], [])
+        seen = np.concatenate(visited[3 * epoch : 3 * epoch + 3]).tolist()
         assert len(set(seen)) == len(seen) == 6
-    assert set(sum(visited, [])) == set(data.pair_document.tolist())
+    assert set(np.concatenate(visited).tolist()) == set(data.pair_document.tolist())
     assert set(pairs) == set(range(len(data)))
 
 

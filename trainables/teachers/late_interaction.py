@@ -18,6 +18,7 @@ from corpora.documents import Corpus
 from corpora.scores import PairRows
 from corpora.tokens import Tokenizer
 from trainables.data import pairs_of
+from trainables.loading import quiet
 from trainables.teachers.windows import Frame, limit_of, run, windows
 
 _DOCUMENTS_TOGETHER = 64
@@ -58,7 +59,9 @@ class _TokenEncoder:
     def __init__(self, folder: Path, trust_remote_code: bool):
         self.tokenizer = Tokenizer.from_folder(folder)
         device = "cuda" if torch.cuda.is_available() else "cpu"
-        self.model = AutoModel.from_pretrained(folder, trust_remote_code=trust_remote_code).float().eval().to(device)
+        with quiet():
+            model = AutoModel.from_pretrained(folder, local_files_only=True, trust_remote_code=trust_remote_code)
+        self.model = model.float().eval().to(device)
         self.frame = Frame.of(self.tokenizer.backend, 1)
         self.width = limit_of(self.model.config) - self.frame.specials
 

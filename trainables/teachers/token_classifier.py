@@ -19,6 +19,7 @@ from corpora.errors import InputError, Problem
 from corpora.scores import PairRows
 from corpora.tokens import Tokenizer
 from trainables.data import pairs_of
+from trainables.loading import quiet
 from trainables.teachers.windows import Frame, limit_of, run, windows
 
 _KEEP = {"keep", "kept", "relevant", "positive", "true", "yes", "1", "label_1"}
@@ -30,7 +31,9 @@ def score(folder: Path, corpus: Corpus, trust_remote_code: bool = False) -> Iter
     """The rows of every pair, one row a document token, by the model in `folder`."""
     tokenizer = Tokenizer.from_folder(folder)
     device = "cuda" if torch.cuda.is_available() else "cpu"
-    model = AutoModelForTokenClassification.from_pretrained(folder, trust_remote_code=trust_remote_code)
+    with quiet():
+        model = AutoModelForTokenClassification.from_pretrained(
+            folder, local_files_only=True, trust_remote_code=trust_remote_code)
     model = model.float().eval().to(device)
     keep, frame = keep_label(model.config, folder), Frame.of(tokenizer.backend, 2)
     queries = [ids for ids, _ in tokenizer.encode([query.text for query in corpus.queries])]
