@@ -1,7 +1,7 @@
 """Checkpoint folders: what a student is, on disk (DESIGN section 5).
 
     config.json, tokenizer.json, tokenizer_config.json    the encoder's own files, byte for byte
-    model.safetensors    float32: `encoder.*` and `projection.weight`
+    model.safetensors    float32: the encoder's tensors under its own names, and `projection.weight`
     manifest.json        what it is, where it comes from, SHA-256 of each file above
     state/               for exact resumption only: optimiser and RNG, safetensors + json
 
@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -29,6 +29,7 @@ from trainables.layouts import Frame
 from trainables.recipe import Frozen
 
 WEIGHTS, MANIFEST, STATE = "model.safetensors", "manifest.json", "state"
+PROJECTION = "projection.weight"
 
 
 class Manifest(Frozen):
@@ -95,10 +96,10 @@ def write(
     """
 
     def fill(beside: Path) -> None:
-        _save(tensors, beside / WEIGHTS)
+        _save({_on_disk(name): tensor for name, tensor in tensors.items()}, beside / WEIGHTS)
         for name, content in files.items():
             (beside / name).write_bytes(content)
-        sums = {name: sha256_of(beside / name) for name in sorted((WEIGHTS, *files))}
+        sums = _sums(beside, (WEIGHTS, *files))
         manifest = Manifest(**{
             "base_weights": sums[WEIGHTS], "tokenizer_sha256": sums["tokenizer.json"], **about, "files": sums,
         })
@@ -107,6 +108,16 @@ def write(
             _write_state(state, beside / STATE)
 
     return build_folder(folder, fill)
+
+
+def write_manifest(folder: Path, about: Manifest) -> None:
+    """The manifest of a folder that holds the same checkpoint, some of its files changed."""
+    changed = about.model_copy(update={"files": _sums(folder, about.files)})
+    (folder / MANIFEST).write_text(changed.model_dump_json(indent=1) + "\n")
+
+
+def _sums(folder: Path, names: Iterable[str]) -> dict[str, str]:
+    return {name: sha256_of(folder / name) for name in sorted(names)}
 
 
 def manifest(folder: Path) -> Manifest:
@@ -130,8 +141,7 @@ def verify(folder: Path) -> list[Problem]:
         return error.problems
     sums = {folder / name: expected for name, expected in about.files.items()}
     if (folder / STATE).exists():
-        recorded = folder / STATE / "state.json"
-        sums[folder / STATE / "state.safetensors"] = json.loads(recorded.read_text())["sha256"] if recorded.is_file() else ""
+        sums[folder / STATE / "state.safetensors"] = _state_values(folder).pop("sha256", "")
     problems = []
     for path, expected in sums.items():
         if not path.is_file():
@@ -146,10 +156,10 @@ def verify(folder: Path) -> list[Problem]:
 
 
 def weights(folder: Path) -> dict[str, Tensor]:
-    """float32 tensors by name."""
+    """float32 tensors by the student's names: `encoder.*` and `projection.weight`."""
     path = Path(folder) / WEIGHTS
     try:
-        return load_file(path)
+        return {name if name == PROJECTION else f"encoder.{name}": tensor for name, tensor in load_file(path).items()}
     except (OSError, SafetensorError) as error:
         raise InputError(Problem(str(path), f"cannot be read as safetensors ({error})")) from None
 
@@ -159,15 +169,28 @@ def files(folder: Path) -> dict[str, bytes]:
     return {name: (Path(folder) / name).read_bytes() for name in manifest(folder).files if name != WEIGHTS}
 
 
+def _on_disk(name: str) -> str:
+    """`AutoModel` reads the encoder's tensors under its own names."""
+    return name.removeprefix("encoder.")
+
+
 def read_state(folder: Path) -> State | None:
     """The state beside a checkpoint, checked against its sum; None without."""
     folder = Path(folder) / STATE
     if not folder.exists():
         return None
-    recorded = json.loads((folder / "state.json").read_text())
-    if sha256_of(folder / "state.safetensors") != recorded.pop("sha256"):
+    recorded = _state_values(folder.parent)
+    if recorded.pop("sha256", "") != sha256_of(folder / "state.safetensors"):
         raise InputError(Problem(str(folder), "the state changed after it was written: resume from an earlier checkpoint"))
     return State(load_file(folder / "state.safetensors"), recorded)
+
+
+def _state_values(folder: Path) -> dict[str, Any]:
+    """What state.json holds; nothing where it is missing or cut short, so that no sum agrees with it."""
+    try:
+        return json.loads((folder / STATE / "state.json").read_text())
+    except (OSError, ValueError):
+        return {}
 
 
 def _write_state(state: State, folder: Path) -> None:

@@ -91,6 +91,15 @@ def test_verify_names_every_file_that_changed_or_is_missing(saved):
         checkpoints.read_state(folder)
 
 
+def test_a_state_cut_short_is_found(saved):
+    _, _, folder = saved
+    (folder / "state" / "state.json").write_text('{"groups": [')
+    (problem,) = checkpoints.verify(folder)
+    assert problem.where.endswith("state.safetensors")
+    with pytest.raises(InputError, match="resume from an earlier checkpoint"):
+        checkpoints.read_state(folder)
+
+
 def test_verify_finds_numbers_that_are_not_finite(tiny_base, tmp_path):
     student = Student.load(tiny_base)
     with torch.no_grad():
