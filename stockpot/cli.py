@@ -29,6 +29,9 @@ app.add_typer(checkpoint.app, name="checkpoint")
 def main() -> None:
     """The console script: every error of ours becomes its message and its exit code."""
     output.quiet()
+    for stream in (sys.stdout, sys.stderr):
+        # A name with bytes that are no text, or a terminal that knows few characters, is no reason to fail.
+        stream.reconfigure(errors="backslashreplace")
     try:
         app()
     except StockpotError as error:
@@ -38,4 +41,7 @@ def main() -> None:
         output.progress.print("interrupted; what was finished is kept, and --resume goes on from there")
         sys.exit(FAILED)
     except BrokenPipeError:
+        sys.exit(FAILED)
+    except OSError as error:  # a file that cannot be read or written, a full disk
+        output.progress.print(f"[bold red]error[/bold red] {output.plain(error)}", soft_wrap=True)
         sys.exit(FAILED)

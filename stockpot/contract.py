@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from sweeps.ledger_state import LedgerState, Trial
+from sweeps.projected_model import shipped_model
 from sweeps.runner import UNTRAINED
 
 
@@ -25,23 +27,22 @@ def sweep_object(folder: Path, state: LedgerState, mlflow: dict[str, Any]) -> di
 
 def soup_object(folder: Path, state: LedgerState) -> dict[str, Any] | None:
     """What ships; None while nothing has been certified."""
-    newest = newest_shipped(state)
+    newest = shipped_model(state)
     if newest is None:
         return None
-    absolute = [{"folder": str(folder / one["folder"]), "weight": one["weight"]} for one in newest["ingredients"]]
     return {
-        "folder": str(folder / newest["folder"]),
+        **_places(folder, newest),
         "decision": newest["decision"],
         "reason": newest["reason"],
-        "ingredients": absolute,
         "metrics": newest["metrics"],
-        "rejected": newest["rejected"],
+        "rejected": newest["rejected"] and {**newest["rejected"], **_places(folder, newest["rejected"])},
     }
 
 
-def newest_shipped(state: LedgerState) -> dict[str, Any] | None:
-    shipped = [event for (what, _), event in state.soup.items() if what == "shipped"]
-    return max(shipped, key=lambda event: event["time"], default=None)
+def _places(folder: Path, model: Mapping[str, Any]) -> dict[str, Any]:
+    """Folders as a script can open them."""
+    ingredients = [{"folder": str(folder / one["folder"]), "weight": one["weight"]} for one in model["ingredients"]]
+    return {"folder": str(folder / model["folder"]), "ingredients": ingredients}
 
 
 def last_metrics(trial: Trial) -> dict[str, float]:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from stockpot.contract import newest_shipped
 from stockpot.output import print_table
 from sweeps.ledger_state import LedgerState
+from sweeps.projected_model import shipped_model
 from sweeps.space import label
 from sweeps.summary import best_checkpoint
 
@@ -23,7 +23,7 @@ IN_POINTS = {"chunk-size drop"}
 
 def sweep_table(state: LedgerState) -> None:
     """Each trial by its best checkpoint on dev (first objective), then what there is to beat, then what ships."""
-    shipped = newest_shipped(state)
+    shipped = shipped_model(state)
     ingredients = {one["folder"] for one in shipped["ingredients"]} if shipped else set()
     rows = []
     for ordinal, trial in sorted(state.trials.items()):

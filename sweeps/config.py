@@ -19,16 +19,17 @@ from typing import Annotated, Any, Literal, get_args
 from pydantic import BaseModel, Discriminator, Field, Tag, ValidationError, field_validator, model_validator
 from pydantic_core import PydanticCustomError
 
+import evaluators.suites
 from corpora.chunkings import Chunking
 from corpora.errors import InputError, Problem
-from sweeps.space import Real, Space, leaves, nearest, short
+from evaluators.codes import PRECISIONS
+from sweeps.space import Real, Space, candidates, leaves, nearest, short
 from sweeps.space_reading import read_space
 from sweeps.yaml_file import read_yaml
 from trainables.recipe import Frozen, StudentConfig, TeacherConfig
 
-SUITES = ("conteb", "q2c", "q2d", "chunk-size", "storage", "context", "spans", "needle")
+SUITES = tuple(evaluators.suites.SUITES)
 INLINE_METRICS = ("inline/Answer@10", "inline/Document@1")
-PRECISIONS = ("float32", "int8", "binary")
 SPLITS = ("train", "dev", "confirm", "test")
 
 Folders = Annotated[tuple[str, ...], Field(min_length=1)]
@@ -38,7 +39,9 @@ class CutCorpora(Frozen):
     """One folder, cut by family into splits, frozen on first use; with `train`, one to train on apart from it."""
 
     folder: str
-    train: str | None = Field(None, description="training corpus of its own: then `folder` is cut into dev, confirm and test only")
+    train: str | None = Field(
+        None, description="training corpus of its own: then `folder` is cut into dev, confirm and test only"
+    )
     shares: dict[Literal["train", "dev", "confirm", "test"], float] = Field({"train": 0.6, "dev": 0.2, "confirm": 0.2})
     seed: int = Field(0, ge=0)
     threshold: float = Field(
@@ -137,7 +140,7 @@ class Evaluation(Frozen):
     precisions: tuple[Literal[PRECISIONS], ...] = PRECISIONS
     chunk_sizes: tuple[int, ...] = (64, 128, 256, 512)
     k: tuple[int, ...] = (1, 5, 10)
-    chunking: str = Field("sentence", description="of q2c, q2d and storage; context is always `sentence`")
+    chunking: str = Field("sentence", description="of q2c, q2d, context, storage, spans and the inline metrics")
     inline_queries: int = Field(64, ge=1, description="dev queries behind the inline metrics, the same for all trials")
 
     @field_validator("chunking")
@@ -246,8 +249,10 @@ def _messages(error: dict[str, Any]) -> Iterator[tuple[tuple[str, ...], str]]:
         yield key, f"unknown key{nearest(key[-1], _keys_beside(error['loc']))}"
     elif error["type"] == "missing":
         yield key, "this key is missing"
+    elif error["type"] == "value_error":
+        yield key, error["msg"].removeprefix("Value error, ")  # our own words, which say what was found
     else:
-        yield key, f"{error['msg'].removeprefix('Value error, ')} (found {short(error['input'])[:200]})"
+        yield key, f"{error['msg']} (found {short(error['input'])[:200]})"
 
 
 def _keys_beside(loc: tuple[str | int, ...]) -> list[str]:
@@ -284,12 +289,9 @@ def _resolved(data: dict[str, Any], base: Path) -> dict[str, Any]:
 def _space_problems(config: SweepConfig) -> list[Problem]:
     entries, largest = config.space.entries, config.student.dimension
     problems = []
-    for leaf in leaves(entries.get("dimensions", ())):
-        for dimensions in getattr(leaf, "values", (leaf,)):
-            if max(dimensions, default=0) > largest:
-                problems.append(
-                    Problem("recipe.dimensions", f"{short(dimensions)} is over student.dimension {largest}")
-                )
+    for dimensions in candidates(entries.get("dimensions", ())):
+        if max(dimensions, default=0) > largest:
+            problems.append(Problem("recipe.dimensions", f"{short(dimensions)} is over student.dimension {largest}"))
     if config.search.sampler == "grid" and any(isinstance(e, Real) for v in entries.values() for e in leaves(v)):
         problems.append(
             Problem("search.sampler", "grid cannot list an interval of real numbers: give `grid: [...]` entries")

@@ -24,7 +24,8 @@ class Job:
     """`kind` and `model`: a checkpoint's folder; the six-layer MiniLM over isolated sentences; BM25.
 
     `tokenizer` is the student's folder: it counts `tokens:N` for every encoder alike.
-    `result` is the parquet of per-query values; the figures lie beside it as JSON.
+    `result` is the parquet of per-query values; the figures lie beside it as JSON, and what a
+    soup's proxy needs as .npz where `keep_similarities` asks for it.
     """
 
     kind: str
@@ -34,6 +35,7 @@ class Job:
     result: str
     evaluation: Evaluation
     suites: tuple[str, ...]
+    keep_similarities: bool = False
     threads: int = 1
 
 
@@ -50,7 +52,7 @@ def run_job(job: Job) -> Outcome:
     summary = per_query.with_suffix(".json")
     if not summary.exists():
         begun = time.monotonic()
-        results = _evaluate(job)
+        results = _evaluate(job, per_query.with_suffix(".npz"))
         results.to_parquet(per_query)
         content = {"figures": results.figures(), "seconds": time.monotonic() - begun}
         write_atomically(summary, json.dumps(content, sort_keys=True))
@@ -58,25 +60,40 @@ def run_job(job: Job) -> Outcome:
     return Outcome(content["figures"], per_query, content["seconds"])
 
 
-def _evaluate(job: Job) -> Any:
+def _evaluate(job: Job, similarities: Path) -> Any:
     import torch
 
     from corpora.tokens import Tokenizer
-    from evaluators.evaluate import Task, evaluate
+    from evaluators.evaluate import evaluate
+    from sweeps.soup.similarities import Recording
 
     torch.set_num_threads(job.threads)
-    tasks = [Task(corpus.name, corpus) for corpus in map(native.read, map(Path, job.corpora))]
-    axes, encoder = job.evaluation, encoder_of(job.kind, job.model)
-    return evaluate(
-        encoder,
+    tasks, axes, encoder = tasks_of(job.corpora), job.evaluation, encoder_of(job.kind, job.model)
+    recording = Recording(encoder, axes.chunking) if job.keep_similarities else encoder
+    full = getattr(encoder, "dimension", 0)
+    results = evaluate(
+        recording,
         tasks,
         suites=job.suites,
-        dimensions=(getattr(encoder, "dimension", 0), *axes.dimensions),
+        dimensions=(full, *(cut for cut in axes.dimensions if cut < full)),
         precisions=axes.precisions,
         ks=axes.k,
+        chunking=axes.chunking,
         chunk_sizes=axes.chunk_sizes,
         tokenizer=Tokenizer.from_folder(Path(job.tokenizer)),
     )
+    if job.keep_similarities:
+        recording.save([task.corpus for task in tasks], similarities)
+    return results
+
+
+def tasks_of(folders: tuple[str, ...]) -> list[Any]:
+    """One task a corpus; clusters for the bootstrap are families that queries join."""
+    from corpora.families import families
+    from evaluators.tasks import Task
+
+    corpora = [native.read(Path(folder)) for folder in folders]
+    return [Task(corpus.name, corpus, families=families(corpus)) for corpus in corpora]
 
 
 def encoder_of(kind: str, model: str) -> Any:

@@ -7,7 +7,6 @@ that lie on disk) and evaluates what has no scores yet.
 
 from __future__ import annotations
 
-import _thread
 import contextlib
 import json
 import os
@@ -20,16 +19,17 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-from corpora.errors import InputError, Problem, StockpotError
+from corpora.errors import InputError, Problem
 from corpora.files import sha256_of, write_atomically
 from sweeps.code_hash import code_hash
 from sweeps.conductor import Conductor
 from sweeps.config import SweepConfig
 from sweeps.evaluations import BM25, CHECKPOINT, ISOLATED, Job, Outcome
-from sweeps.lease import BEAT, Lease, LeaseLost
+from sweeps.leased import leased
 from sweeps.ledger import Ledger
 from sweeps.ledger_state import LedgerState, Trial
 from sweeps.preparation import Preparation, Say, prepare_sweep
+from sweeps.soup.ship import Kitchen
 from sweeps.space import leaves
 from trainables.base import encoder_folder
 
@@ -73,12 +73,13 @@ class Sweep:
     def run(self, resume: bool = False, allow_changed_code: bool = False) -> LedgerState:
         """Trains and evaluates everything; returns the ledger's state."""
         self._check_folder(resume)
-        with _leased(self.folder, self.clock), _interruptible():
+        with leased(self.folder, self.clock), _interruptible():
             preparation = prepare_sweep(self.config, self.folder, self.say)
             self.ledger = self._open_ledger(preparation, allow_changed_code)
             try:
                 with self._projected():
                     self._train_and_evaluate(preparation)
+                    self._soup()
                     self._append("closed", {"status": "finished"})
             except BaseException as error:
                 status = "interrupted" if isinstance(error, KeyboardInterrupt) else "failed"
@@ -105,12 +106,23 @@ class Sweep:
         if not self._has_ledger():
             content = self.config.model_dump(mode="json", by_alias=True)
             write_atomically(self.folder / "sweep.json", json.dumps(content, indent=1, ensure_ascii=False))
-            sweep = {"sweep_id": uuid.uuid4().hex[:12], "name": self.config.name, "config": content, "attributes": attributes}
+            sweep = {
+                "sweep_id": uuid.uuid4().hex[:12], "name": self.config.name, "config": content, "attributes": attributes,
+                "places": self._places_of(preparation),
+            }  # fmt: skip
             return Ledger.create(self.folder, sweep, self.clock())
         ledger = Ledger.open(self.folder, write=True)
         _same(ledger.state().sweep["attributes"], attributes, allow_changed_code)
         ledger.append("resumed", {"attributes": attributes}, self.clock())
         return ledger
+
+    def _places_of(self, preparation: Preparation) -> dict[str, Any]:
+        """Where base+ and the splits lie, from the sweep's folder where they are inside it: the folder may move."""
+        def shown(place: Path) -> str:
+            return str(place.relative_to(self.folder)) if place.is_relative_to(self.folder) else str(place)
+
+        splits = {split: [shown(place) for place in places] for split, places in preparation.splits.items()}
+        return {"base": shown(preparation.base), "splits": splits}
 
     def _append(self, kind: str, payload: dict[str, Any]) -> None:
         self.ledger.append(kind, payload, self.clock())
@@ -129,6 +141,12 @@ class Sweep:
             self.places = left.places
             if left.pending:
                 self.say(f"MLflow lacks {len(left.pending)} pages ({left.error}): `stockpot sync {self.folder}` sends them")
+
+    def _soup(self) -> None:
+        if not any("dev" in c.scores for t in self.ledger.state().trials.values() for c in t.checkpoints.values()):
+            self.say("no checkpoint was evaluated: there is nothing to make a soup of")
+            return
+        Kitchen(self.folder, self.ledger, self.clock, self.say, threads=os.cpu_count() or 1).ship()
 
     def _train_and_evaluate(self, preparation: Preparation) -> None:
         with _ray(self.config):
@@ -150,14 +168,23 @@ class Sweep:
             self.failures = pool.failures
 
     def _tune(self, conductor: Conductor, preparation: Preparation, pool: Any) -> None:
-        from ray.tune import CheckpointConfig, FailureConfig, PlacementGroupFactory, RunConfig, TuneConfig, Tuner, with_resources
+        from ray.tune import (
+            CheckpointConfig,
+            FailureConfig,
+            PlacementGroupFactory,
+            RunConfig,
+            TuneConfig,
+            Tuner,
+            with_resources,
+        )
 
         from sweeps.tune_adapter import ConductedScheduler, ConductedSearch
         from trainables.tune_trial import TuneTrial
 
         def job_of(trial: Trial) -> dict[str, Any]:
             places = {"data": preparation.data, "base": preparation.base, "inline": preparation.inline, "folder": self._trial_folder(trial.ordinal)}
-            return {"ordinal": trial.ordinal, "recipe": trial.params, **{name: str(place) for name, place in places.items()}}
+            chunking = self.config.evaluation.chunking
+            return {"ordinal": trial.ordinal, "recipe": trial.params, "chunking": chunking, **{name: str(place) for name, place in places.items()}}
 
         def on_report(ordinal: int, result: dict[str, Any]) -> None:
             step = self._record(conductor, ordinal, Path(result["report"]))
@@ -228,6 +255,7 @@ class Sweep:
             result=str(self.folder / "ledger" / "scores" / f"dev-{name}.parquet"),
             evaluation=self.config.evaluation,
             suites=self.config.evaluation.suites,
+            keep_similarities=kind == CHECKPOINT,
         )
 
 
@@ -268,30 +296,6 @@ def _ray(config: SweepConfig) -> Iterator[None]:
         yield
     finally:
         ray.shutdown()
-
-
-@contextlib.contextmanager
-def _leased(folder: Path, clock: Callable[[], float]) -> Iterator[None]:
-    """Holds the sweep's lease with a beat from a thread; a driver that lost it stops."""
-    lease = Lease.acquire(folder, uuid.uuid4().hex, clock())
-    over = threading.Event()
-
-    def beat() -> None:
-        while not over.wait(BEAT):
-            try:
-                lease.beat(clock())
-            except LeaseLost:
-                _thread.interrupt_main()
-                return
-
-    thread = threading.Thread(target=beat, name="lease", daemon=True)
-    thread.start()
-    try:
-        yield
-    finally:
-        over.set()
-        thread.join()
-        lease.release()
 
 
 @contextlib.contextmanager

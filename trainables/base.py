@@ -20,7 +20,7 @@ from corpora.errors import InputError, Problem
 from corpora.files import sha256_of
 from trainables import checkpoints
 from trainables.layouts import Frame
-from trainables.loading import pretrained_encoder
+from trainables.loading import pooler_of, pretrained_encoder
 from trainables.recipe import StudentConfig
 
 MINILM = "minilm"
@@ -123,7 +123,10 @@ def _encoder(config: StudentConfig, source: Path) -> nn.Module:
     for name, value in settings.to_dict().items():
         if ("dropout" in name or name.endswith("_pdrop")) and isinstance(value, float):
             setattr(settings, name, 0.0)
-    return pretrained_encoder(source, settings, config.trust_remote_code)
+    encoder = pretrained_encoder(source, settings, config.trust_remote_code)
+    for tensor in pooler_of(encoder):
+        tensor.data.zero_()  # some folders lack it, and it would be drawn at random
+    return encoder
 
 
 def _add_separator(encoder: nn.Module, seed: int) -> int:

@@ -9,55 +9,50 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 from pathlib import Path
 
-import torch
 from safetensors.torch import save_file
 
 from corpora.errors import InputError, Problem
 from corpora.files import build_folder
 from trainables import checkpoints
 from trainables.checkpoints import Manifest
-from trainables.loading import expected_weights
 
 _MODULES = ("Transformer", ""), ("Pooling", "1_Pooling"), ("Dense", "2_Dense")
 _SOURCES = "layouts", "pooling", "heads", "loader"
 
 
-def export(checkpoint: Path, folder: Path, trust_remote_code: bool = False) -> Path:
-    """Writes the folder atomically; one that already holds this checkpoint is kept, any other refused."""
+def export(checkpoint: Path, folder: Path) -> Path:
+    """Writes the folder atomically; one that already holds this checkpoint is kept, any other refused.
+
+    The folder is a checkpoint still, with the same `model.safetensors`: stockpot evaluates it as any other.
+    """
     about = checkpoints.manifest(checkpoint)
     weights = about.files[checkpoints.WEIGHTS]
     folder = Path(folder)
     if folder.exists():
-        recorded = folder / "stockpot.json"
-        if not recorded.is_file() or json.loads(recorded.read_text())["weights"] != weights:
+        recorded = folder / checkpoints.MANIFEST
+        if not recorded.is_file() or checkpoints.manifest(folder).files[checkpoints.WEIGHTS] != weights:
             raise InputError(Problem(str(folder), "exists and holds something else: remove it or export elsewhere"))
         return folder
     if problems := checkpoints.verify(checkpoint):
         raise InputError(problems)
-    return build_folder(folder, lambda beside: _fill(beside, Path(checkpoint), about, trust_remote_code))
+    return build_folder(folder, lambda beside: _fill(beside, Path(checkpoint), about))
 
 
-def _fill(folder: Path, checkpoint: Path, about: Manifest, trust_remote_code: bool) -> None:
-    for name, content in checkpoints.files(checkpoint).items():
-        (folder / name).write_bytes(content)
+def _fill(folder: Path, checkpoint: Path, about: Manifest) -> None:
+    for name in about.files:
+        shutil.copyfile(checkpoint / name, folder / name)
     _write_json(folder / "tokenizer_config.json", _tokenizer_config(folder, about))
-    tensors = checkpoints.weights(checkpoint)
-    projection = tensors.pop("projection.weight")
-    encoder = {name.removeprefix("encoder."): tensor for name, tensor in tensors.items()}
-    # AutoModel adds a pooler that nothing here reads: zeros, or it would warn and draw it at random.
-    for name, shape in expected_weights(folder, trust_remote_code).items():
-        encoder.setdefault(name, torch.zeros(shape))
-    _save(encoder, folder / checkpoints.WEIGHTS)
+    projection = checkpoints.weights(checkpoint)[checkpoints.PROJECTION]
     _write_modules(folder, about, hidden=projection.shape[1])
-    _save({"linear.weight": projection}, folder / "2_Dense" / "model.safetensors")
-    _write_json(folder / "stockpot.json", {
-        **about.model_dump(exclude={"files", "recipe", "format"}), "weights": about.files[checkpoints.WEIGHTS],
-    })
+    save_file({"linear.weight": projection}, folder / "2_Dense" / checkpoints.WEIGHTS, metadata={"format": "pt"})
+    (folder / "2_Dense" / checkpoints.WEIGHTS).chmod(0o644)
     (folder / "loader.py").write_text(_loader())
     (folder / "README.md").write_text(_README.format(
         about=about, values="tanh z" if about.quantiser == "int8-tanh" else "z, the projected mean"))
+    checkpoints.write_manifest(folder, about)
 
 
 def _tokenizer_config(folder: Path, about: Manifest) -> dict:
@@ -98,11 +93,6 @@ def _loader() -> str:
         parts.append(re.sub(r"^from (__future__|trainables\.).*\n", "", source, flags=re.MULTILINE))
     docstring, body = re.fullmatch(r'(""".*?"""\n)(.*)', parts.pop(), flags=re.DOTALL).groups()
     return "\n".join([docstring, "from __future__ import annotations", *parts, body])
-
-
-def _save(tensors: dict[str, torch.Tensor], path: Path) -> None:
-    save_file({name: tensors[name].contiguous() for name in sorted(tensors)}, path, metadata={"format": "pt"})
-    path.chmod(0o644)
 
 
 def _write_json(path: Path, content: dict | list) -> None:

@@ -40,9 +40,10 @@ def inline_sample(corpus: Corpus, queries: int, seed: int) -> Corpus:
     return Corpus("inline", documents, tuple(q for q in within if all(t.document in kept for t in q.targets)))
 
 
-def inline_metrics(encoder: Encoder, folder: Path) -> dict[str, float]:
+def inline_metrics(encoder: Encoder, folder: Path, chunking: str) -> dict[str, float]:
     """`inline/Answer@10` and `inline/Document@1` of the sample at `folder`, full dimension, float32."""
-    results = evaluate(encoder, [Task("inline", _sample(Path(folder)))], suites=("context",), precisions=("float32",), ks=(1, 10))
+    task = Task("inline", _sample(Path(folder)))
+    results = evaluate(encoder, [task], suites=("context",), precisions=("float32",), ks=(1, 10), chunking=chunking)
     figures = results.figures()
     return {f"inline/{metric}": figures[f"context/{metric}"] for metric in METRICS if f"context/{metric}" in figures}
 

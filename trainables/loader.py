@@ -31,7 +31,7 @@ from trainables.pooling import mean_states
 class Model:
     def __init__(self, folder: str | Path, device: str = "cpu", trust_remote_code: bool = False):
         folder = Path(folder)
-        about = json.loads((folder / "stockpot.json").read_text())
+        about = json.loads((folder / "manifest.json").read_text())
         self.quantiser, self.frame = about["quantiser"], Frame(**about["frame"])
         self.encoder = AutoModel.from_pretrained(folder, trust_remote_code=trust_remote_code).eval().to(device)
         self.projection = load_file(folder / "2_Dense" / "model.safetensors")["linear.weight"].to(device)

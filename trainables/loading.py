@@ -33,9 +33,7 @@ def encoder_from_config(folder: Path, attention: str, trust_remote_code: bool = 
 
     with quiet(), torch.random.fork_rng():
         config = AutoConfig.from_pretrained(folder, local_files_only=True, trust_remote_code=trust_remote_code)
-        return _without_pooler(
-            AutoModel.from_config, config, attn_implementation=attention, trust_remote_code=trust_remote_code
-        )
+        return AutoModel.from_config(config, attn_implementation=attention, trust_remote_code=trust_remote_code).eval()
 
 
 def pretrained_encoder(folder: Path, config: Any, trust_remote_code: bool = False) -> nn.Module:
@@ -43,27 +41,13 @@ def pretrained_encoder(folder: Path, config: Any, trust_remote_code: bool = Fals
     from transformers import AutoModel
 
     with quiet(), torch.random.fork_rng():
-        return _without_pooler(
-            AutoModel.from_pretrained, folder, config=config, dtype=torch.float32, use_safetensors=True,
-            local_files_only=True, trust_remote_code=trust_remote_code,
-        )
+        return AutoModel.from_pretrained(
+            folder, config=config, dtype=torch.float32, use_safetensors=True, local_files_only=True,
+            trust_remote_code=trust_remote_code,
+        ).eval()
 
 
-def _without_pooler(build: Any, *args: Any, **how: Any) -> nn.Module:
-    """BERT and its kin carry a pooler that mean pooling never reads; others know no such option."""
-    try:
-        return build(*args, add_pooling_layer=False, **how).eval()
-    except TypeError as error:
-        if "add_pooling_layer" not in str(error):
-            raise
-        return build(*args, **how).eval()
-
-
-def expected_weights(folder: Path, trust_remote_code: bool = False) -> dict[str, torch.Size]:
-    """Names and shapes of the tensors that `AutoModel.from_pretrained(folder)` looks for."""
-    from transformers import AutoConfig, AutoModel
-
-    with quiet(), torch.device("meta"):
-        config = AutoConfig.from_pretrained(folder, local_files_only=True, trust_remote_code=trust_remote_code)
-        model = AutoModel.from_config(config, trust_remote_code=trust_remote_code)
-        return {name: tensor.shape for name, tensor in model.state_dict().items()}
+def pooler_of(encoder: nn.Module) -> list[nn.Parameter]:
+    """BERT and its kin carry a pooler that mean pooling never reads; it stays, so that `AutoModel` finds its keys."""
+    pooler = getattr(encoder, "pooler", None)
+    return list(pooler.parameters()) if pooler is not None else []

@@ -20,7 +20,7 @@ from evaluators.encoder import Encoded
 from trainables import checkpoints
 from trainables.checkpoints import Manifest, State
 from trainables.layouts import DocumentInput, Frame, Window, layout, question
-from trainables.loading import encoder_from_config
+from trainables.loading import encoder_from_config, pooler_of
 from trainables.pooling import mean_states
 
 log = logging.getLogger(__name__)
@@ -35,6 +35,8 @@ class Student(nn.Module):
     def __init__(self, encoder: nn.Module, about: Manifest, files: dict[str, bytes], bf16: bool = False):
         super().__init__()
         self.encoder = encoder
+        for parameter in pooler_of(encoder):
+            parameter.requires_grad_(False)
         self.projection = nn.utils.skip_init(nn.Linear, encoder.config.hidden_size, about.dimension, bias=False)
         self.about, self.files, self.bf16 = about, files, bf16
         self.tokenizer = Tokenizer(files["tokenizer.json"])

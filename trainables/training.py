@@ -94,8 +94,9 @@ class Trainer:
             group["lr"] = rate
         self.optimiser.zero_grad(set_to_none=True)
         measures = self._backward(batch)
-        processes.add_gradients(self.student.parameters())
-        norm = torch.nn.utils.clip_grad_norm_(self.student.parameters(), self.recipe.gradient_clip).item()
+        trained = [parameter for parameter in self.student.parameters() if parameter.requires_grad]
+        processes.add_gradients(trained)
+        norm = torch.nn.utils.clip_grad_norm_(trained, self.recipe.gradient_clip).item()
         if not np.isfinite(norm):
             raise NonFinite(f"step {self.step}: the gradient's norm is {norm}")
         self.optimiser.step()
@@ -110,7 +111,7 @@ class Trainer:
         own_documents = processes.shares(len(batch.documents))[processes.rank()]
         own_pairs = processes.shares(len(batch.pairs))[processes.rank()]
         width = self.recipe.documents_per_pass or len(batch.documents)
-        passes = [own_documents[start : start + width] for start in range(0, len(own_documents), width)]
+        passes = [own_documents[start : start + width] for start in range(0, max(len(own_documents), 1), width)]
         repeated = len(passes) > 1
         with torch.set_grad_enabled(not repeated):
             outputs = [self._documents(batch, places) for places in passes]
@@ -122,7 +123,7 @@ class Trainer:
             chunks=processes.gather(torch.cat(outputs), [int(counts[share].sum()) for share in processes.shares(len(counts))]),
         )
         queries.backward(result.queries[own_pairs])
-        chunk = int(counts[: own_documents[0]].sum())
+        chunk = int(sum(counts[share].sum() for share in processes.shares(len(counts))[: processes.rank()]))
         for places, output in zip(passes, outputs, strict=True):
             gradient = result.chunks[chunk : chunk + len(output)]
             chunk += len(output)
@@ -166,7 +167,7 @@ def _optimiser(student: Student, recipe: Recipe) -> torch.optim.AdamW:
     """
     embeddings = {id(module.weight) for module in student.modules() if isinstance(module, torch.nn.Embedding)}
     decayed, kept = [], []
-    for parameter in student.parameters():
+    for parameter in filter(lambda one: one.requires_grad, student.parameters()):
         (kept if parameter.ndim < 2 or id(parameter) in embeddings else decayed).append(parameter)
     groups = [{"params": decayed, "weight_decay": recipe.weight_decay}, {"params": kept, "weight_decay": 0.0}]
     return torch.optim.AdamW(groups, lr=recipe.learning_rate, fused=True)

@@ -26,7 +26,8 @@ def checkpoint_steps(recipe: Recipe) -> list[int]:
 
 
 class TuneTrial(tune.Trainable):
-    """`config`: `ordinal`, `recipe` (all fields), and the folders `data`, `base`, `inline`, `folder`."""
+    """`config`: `ordinal`, `recipe` (all fields), `chunking` of the inline metric, and the folders `data`, `base`,
+    `inline` and `folder`."""
 
     def setup(self, config: dict[str, Any]) -> None:
         self._begin(config)
@@ -70,7 +71,7 @@ class TuneTrial(tune.Trainable):
         clock.append(time.monotonic())
         checkpoint = self._loop.checkpoint()
         clock.append(time.monotonic())
-        metrics = inline_metrics(self._loop.encoder(), Path(self._config["inline"]))
+        metrics = inline_metrics(self._loop.encoder(), Path(self._config["inline"]), self._config["chunking"])
         clock.append(time.monotonic())
         parts = ("train", "checkpoint", "inline")
         return {

@@ -1,0 +1,180 @@
+"""From a finished sweep to the model that ships: admit, propose, verify, certify, export (DESIGN section 8).
+
+No Ray: evaluations run here, one after another. Every stage is written to the ledger, so
+that asking again returns what was decided, and confirm is looked at no more than needed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from corpora.errors import InputError, Problem
+from evaluators.results import Results
+from sweeps.config import SweepConfig
+from sweeps.evaluations import CHECKPOINT, Job, run_job, tasks_of
+from sweeps.ledger import Ledger
+from sweeps.soup.admit import Admission, admit
+from sweeps.soup.average import Ingredient
+from sweeps.soup.certify import SINGLE, Verdict, certify, looks_taken, recorded, verdict_key
+from sweeps.soup.propose import Member, Merit, best_single, propose
+from sweeps.soup.similarities import Proxy
+from sweeps.soup.verify import Candidate, Verification, verify
+from trainables import checkpoints
+from trainables.export import export
+
+
+@dataclass
+class Kitchen:
+    """Makes the soup of the sweep in `folder`. `ledger` is open for writing, under the sweep's lease."""
+
+    folder: Path
+    ledger: Ledger
+    clock: Callable[[], float]
+    say: Callable[[str], None]
+    threads: int = 1
+
+    def __post_init__(self) -> None:
+        sweep = self.ledger.state().sweep
+        self.config = SweepConfig.model_validate(sweep["config"])
+        self.base = self.folder / sweep["places"]["base"]
+        self.splits = {split: tuple(str(self.folder / one) for one in places) for split, places in sweep["places"]["splits"].items()}
+
+    def ship(self) -> dict[str, Any]:
+        """The `shipped` event of what ships now; the recorded one when nothing new was found."""
+        members, admission = self.admitted()
+        merit = Merit(self.config.soup_objectives, [member.figures for member in members])
+        verification = self.verified(members, merit, admission)
+        single, best = verification.single, verification.best
+        verdict = self.certified(single, best)
+        winner, rejected = (best, None) if verdict.ships_soup else (single, None if best.is_single else best)
+        return self.shipped(winner, rejected, verdict)
+
+    def admitted(self) -> tuple[list[Member], Admission]:
+        """Checkpoints with scores on dev that may be averaged, the best first in what they must resemble."""
+        found = [
+            Member(trial.ordinal, step, self.folder / checkpoint.folder, checkpoint.scores["dev"].figures)
+            for trial in self.ledger.state().trials.values()
+            for step, checkpoint in sorted(trial.checkpoints.items())
+            if "dev" in checkpoint.scores and trial.status != "failed"
+        ]
+        if not found:
+            raise InputError(Problem(str(self.folder), "no checkpoint has scores on dev yet: let the sweep finish, or --resume it"))
+        best = best_single(found, Merit(self.config.soup_objectives, [member.figures for member in found]))
+        ordered = [found[best], *(member for place, member in enumerate(found) if place != best)]
+        admission = admit([member.folder for member in ordered], self.base)
+        for line in admission.lines:
+            self.say(line)
+        kept = set(admission.admitted)
+        return [member for member in found if member.folder in kept], admission
+
+    def verified(self, members: list[Member], merit: Merit, admission: Admission) -> Verification:
+        """The proxy's best soups and the uniform one, built and evaluated on dev."""
+        soup = self.config.soup
+        proxy = self._proxy(members)
+        proposals = propose(members, proxy.figures, merit, soup.largest, soup.per_trial, soup.candidates)
+        self.say(f"building and evaluating {len(proposals)} soups of the proxy's ranking, and the uniform one")
+        evidence = {"objectives": [objective.model_dump() for objective in self.config.soup_objectives], "splits": self._hashes()}
+        found = verify(members, proposals, merit, self._on_dev, self.folder / "soup", evidence)
+        for candidate in (found.single, *found.soups):
+            self._write("candidate", _weights(candidate)[:12], {
+                "kinds": list(candidate.kinds), "figures": candidate.figures,
+                "ingredients": self._shown(candidate), "folder": self._relative(candidate.folder),
+            })  # fmt: skip
+        return found
+
+    def certified(self, single: Candidate, best: Candidate) -> Verdict:
+        """One look at confirm, or the verdict of an earlier one."""
+        key = verdict_key(_weights(single), _weights(best), self._hashes().get("confirm", "none"))
+        verdict = recorded(self.ledger.state().soup, key)
+        if verdict is not None:
+            self.say("this soup was certified before: the recorded verdict stands")
+            return verdict
+        if best.is_single:
+            verdict = Verdict(key, SINGLE, "no soup is better than the best single on dev", 0, 0, 0.0, None, None, None, ())
+        elif "confirm" not in self.splits:
+            verdict = Verdict(key, SINGLE, "the sweep has no confirm split to certify on", 0, 0, 0.0, None, None, None, ())
+        else:
+            self.say("certifying on confirm, which no search has seen")
+            results = [Results.from_parquet(run_job(self._job(one.folder, "confirm")).per_query) for one in (single, best)]
+            rng = np.random.default_rng([self.config.search.seed, int(key, 16)])
+            verdict = certify(*results, self.config.soup_objectives, key, looks_taken(self.ledger.state().soup), rng)
+        payload = verdict.payload()
+        self._write(payload.pop("what"), payload.pop("key"), payload)
+        return verdict
+
+    def shipped(self, winner: Candidate, rejected: Candidate | None, verdict: Verdict) -> dict[str, Any]:
+        folder = export(winner.folder, self.folder / "soup" / f"shipped-{verdict.key}")
+        self.say(f"exported to {folder}")
+        self._write("shipped", verdict.key, {
+            "folder": self._relative(folder),
+            "decision": verdict.decision,
+            "reason": verdict.reason,
+            "ingredients": self._shown(winner),
+            "metrics": {**winner.figures, **self._on_confirm(winner)},
+            "rejected": None if rejected is None else {
+                "folder": self._relative(rejected.folder),
+                "ingredients": self._shown(rejected),
+                "metrics": {**rejected.figures, **self._on_confirm(rejected)},
+            },
+        })  # fmt: skip
+        return self.ledger.state().soup["shipped", verdict.key]
+
+    def _proxy(self, members: list[Member]) -> Proxy:
+        from corpora.tokens import Tokenizer
+
+        files = [(self.folder / self._scores(member).per_query).with_suffix(".npz") for member in members]
+        axes = self.config.evaluation
+        return Proxy(files, tasks_of(self.splits["dev"]), axes.k, Tokenizer.from_folder(self.base), axes.chunking)
+
+    def _scores(self, member: Member) -> Any:
+        return self.ledger.state().trials[member.ordinal].checkpoints[member.step].scores["dev"]
+
+    def _on_dev(self, folder: Path) -> dict[str, float]:
+        return {f"dev/{name}": value for name, value in run_job(self._job(folder, "dev")).figures.items()}
+
+    def _on_confirm(self, candidate: Candidate) -> dict[str, float]:
+        """Measured only where the verdict needed it: confirm is not for browsing."""
+        job = self._job(candidate.folder, "confirm") if "confirm" in self.splits else None
+        if job is None or not Path(job.result).exists():
+            return {}
+        return {f"confirm/{name}": value for name, value in run_job(job).figures.items()}
+
+    def _job(self, folder: Path, split: str) -> Job:
+        name = f"{split}-{checkpoints.manifest(folder).files[checkpoints.WEIGHTS][:12]}"
+        return Job(
+            kind=CHECKPOINT,
+            model=str(folder),
+            tokenizer=str(self.base),
+            corpora=self.splits[split],
+            result=str(self.folder / "ledger" / "scores" / f"{name}.parquet"),
+            evaluation=self.config.evaluation,
+            suites=self.config.evaluation.suites,
+            threads=self.threads,
+        )
+
+    def _hashes(self) -> dict[str, str]:
+        return self.ledger.state().sweep["attributes"]["data"]
+
+    def _shown(self, candidate: Candidate) -> list[dict[str, Any]]:
+        return [self._ingredient(part) for part in candidate.ingredients]
+
+    def _ingredient(self, part: Ingredient) -> dict[str, Any]:
+        return {"folder": self._relative(part.folder), "weight": part.weight, "sha256": part.sha256}
+
+    def _relative(self, folder: Path) -> str:
+        return str(folder.relative_to(self.folder))
+
+    def _write(self, what: str, key: str, payload: dict[str, Any]) -> None:
+        """What was written once stands: a later ranking changes no candidate and no verdict."""
+        if (what, key) not in self.ledger.state().soup:
+            self.ledger.append("soup", {"what": what, "key": key, **payload}, self.clock())
+
+
+def _weights(candidate: Candidate) -> str:
+    return checkpoints.manifest(candidate.folder).files[checkpoints.WEIGHTS]
+
