@@ -55,19 +55,20 @@ def unreadable(head: bytes) -> str | None:
     return None
 
 
-def parse(content: bytes):
-    """The JSON value; `ValueError` with a message for the user otherwise.
+def parse(content: bytes | str):
+    """The JSON value of one line, or of a whole text; `ValueError` with a message for the user otherwise.
 
     Refuses what JSON does not define or define once: NaN, infinities, repeated keys, lone surrogates.
     """
     try:
-        text = content.decode("utf-8")
+        text = content if isinstance(content, str) else content.decode("utf-8")
     except UnicodeDecodeError as error:
         raise ValueError(f"invalid UTF-8 at byte {error.start + 1} of the line: save the file as UTF-8") from None
     try:
         record = json.loads(text, object_pairs_hook=_unique, parse_constant=_refuse, parse_float=_finite)
     except json.JSONDecodeError as error:
-        raise ValueError(f"broken JSON at column {error.colno}: {error.msg}") from None
+        line = f"line {error.lineno}, " if error.lineno > 1 else ""
+        raise ValueError(f"broken JSON at {line}column {error.colno}: {error.msg}") from None
     except RecursionError:
         raise ValueError("JSON is nested too deeply") from None
     except Strict:

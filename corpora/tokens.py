@@ -37,7 +37,10 @@ class Tokenizer:
         path = Path(folder) / "tokenizer.json"
         if not path.is_file():
             raise InputError(Problem(str(path), "no such file: a tokenizer folder holds tokenizer.json"))
-        return cls(path.read_bytes())
+        try:
+            return cls(path.read_bytes())
+        except Exception as error:  # the library raises nothing narrower
+            raise InputError(Problem(str(path), f"is no tokenizer that can be read: {error}")) from None
 
     def __reduce__(self):
         return _from_content, (self._content,)

@@ -41,7 +41,9 @@ def import_corpus(format: str, source: str | Path, destination: str | Path, stri
 
     def fill(beside: Path) -> None:
         native.write(corpus, beside)
-        (beside / REPORT).write_text(json.dumps(report.json(), ensure_ascii=False, indent=1), encoding="utf-8")
+        # A file name need not be UTF-8: what is not becomes its JSON escape.
+        content = json.dumps(report.json(), ensure_ascii=False, indent=1)
+        (beside / REPORT).write_text(content, encoding="utf-8", errors="backslashreplace")
 
     build_folder(destination, fill)
     return report

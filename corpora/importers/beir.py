@@ -9,7 +9,7 @@ from corpora.documents import Corpus, Target
 from corpora.errors import InputError, Problem
 from corpora.importers.building import Building
 from corpora.importers.report import ImportReport
-from corpora.importers.tables import identifier, rows_of
+from corpora.importers.tables import identifier, inside, rows_of
 
 _COLUMNS = ("query-id", "corpus-id", "score")
 
@@ -23,14 +23,14 @@ def read(source: str, report: ImportReport) -> Corpus:
         raise InputError(Problem(source, f"is no BEIR folder: it lacks {', '.join(missing or ['qrels/*.tsv'])}"))
     building = Building(folder.name, report)
     documents = {}
-    for where, row in rows_of(folder / "corpus.jsonl"):
+    for where, row in rows_of(inside(folder, folder / "corpus.jsonl")):
         name = identifier(row.get("_id"))
         if name in documents:
             report.dropped("document", "id used before: judgments cannot tell them apart", where, name)
             continue
         documents[name] = building.document(name, _text(row), where, title=row.get("title"))
     questions = {}
-    for where, row in rows_of(folder / "queries.jsonl"):
+    for where, row in rows_of(inside(folder, folder / "queries.jsonl")):
         name = identifier(row.get("_id"))
         if name in questions:
             report.dropped("query", "id used before: judgments cannot tell them apart", where, name)
@@ -38,7 +38,7 @@ def read(source: str, report: ImportReport) -> Corpus:
             questions[name] = (where, _text(row))
     grades: dict[str, dict[str, int]] = {name: {} for name in questions}
     for file in judgments:
-        for where, query, document, grade in _judgments(file, report):
+        for where, query, document, grade in _judgments(inside(folder, file), report):
             if query not in grades or documents.get(document) is None:
                 unknown = f"query {query!r}" if query not in grades else f"document {document!r}"
                 report.dropped("judgment", "of an unknown or dropped record", where, unknown)

@@ -19,16 +19,17 @@ class Building:
         self.name, self.report = name, report
         self._documents: dict[str, Document] = {}
         self._queries: dict[str, Query] = {}
+        self._uses: dict[tuple[str, str], int] = {}
 
     def document(
-        self, identifier: str, text: str, where: str, title: str | None = None, chunks: Sequence[Span] | None = None
+        self, identifier: str, text: str, where: str, title: object = None, chunks: Sequence[Span] | None = None
     ) -> str | None:
-        """The id under which the document is kept, or None."""
+        """The id under which the document is kept, or None. A title that is no text is left out."""
         if not self._readable("document", identifier, text, where):
             return None
         identifier = self._unique("document", identifier, self._documents, where)
         self._documents[identifier] = Document(
-            identifier, text, title or None, chunks=tuple(chunks) if chunks else None
+            identifier, text, title if isinstance(title, str) and title else None, chunks=tuple(chunks) if chunks else None
         )
         return identifier
 
@@ -89,9 +90,9 @@ class Building:
         return True
 
     def _unique(self, what: str, identifier: str, taken: dict, where: str) -> str:
-        found, number = identifier, 1
+        found = identifier
         while found in taken:
-            number += 1
+            self._uses[what, identifier] = number = self._uses.get((what, identifier), 1) + 1
             found = f"{identifier}~{number}"
         if found != identifier:
             self.report.repaired(what, "id used before", where, identifier, found)

@@ -8,7 +8,7 @@ from corpora.documents import Corpus, Target
 from corpora.errors import InputError, Problem
 from corpora.importers.building import Building
 from corpora.importers.report import ImportReport
-from corpora.importers.tables import rows_of, text_of
+from corpora.importers.tables import inside, rows_of, text_of
 from corpora.jsonl import parse
 
 _COLUMNS = ("question", "references", "corpus_id")
@@ -46,9 +46,7 @@ def _text(file: Path, name: str, where: str) -> str:
         for suffix in _SUFFIXES:
             path = file.parent / folder / f"{name}{suffix}"
             if path.is_file():
-                if not path.resolve().is_relative_to(file.parent.resolve()):
-                    raise InputError(Problem(where, f"{path} is a link out of the folder"))
-                return text_of(path)
+                return text_of(inside(file.parent, path))
     raise InputError(Problem(where, f"no text {name}.md or {name}.txt in {file.parent / 'corpora'} or beside the file"))
 
 

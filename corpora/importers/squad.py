@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -48,19 +49,16 @@ def _flat_articles(file: Path) -> Iterator[Article]:
             raise InputError(
                 Problem(where, "has no text `context`: SQuAD is {data: [...]} or rows with context, question, answers")
             )
-        key = row.get("title") or row["context"]
+        title = row.get("title")
+        key = title if isinstance(title, str) and title else row["context"]
         first.setdefault(key, where)
-        paragraphs = articles.setdefault(key, {"title": row.get("title"), "paragraphs": {}})["paragraphs"]
-        answers = row.get("answers") or {"text": [], "answer_start": []}
+        paragraphs = articles.setdefault(key, {"title": title, "paragraphs": {}})["paragraphs"]
         paragraphs.setdefault(row["context"], []).append(
             {
                 "id": row.get("id"),
                 "question": row.get("question"),
                 "where": where,
-                "answers": [
-                    {"text": text, "answer_start": start}
-                    for text, start in zip(answers["text"], answers["answer_start"], strict=True)
-                ],
+                "answers": _flat_answers(row.get("answers")),
             }
         )
     for key, article in articles.items():
@@ -73,6 +71,16 @@ def _flat_articles(file: Path) -> Iterator[Article]:
                 ],
             },
         )
+
+
+def _flat_answers(answers: object) -> list:
+    """Answers one by one; what has another shape goes on as it is, to be reported as dropped."""
+    if answers is None or isinstance(answers, list):
+        return answers or []
+    columns = [answers.get(name) for name in ("text", "answer_start")] if isinstance(answers, dict) else []
+    if not columns or not all(isinstance(column, list) for column in columns):
+        return [answers]
+    return [{"text": text, "answer_start": start} for text, start in itertools.zip_longest(*columns)]
 
 
 def _article(building: Building, where: str, article: object, number: int, prefix: str) -> None:
@@ -102,8 +110,13 @@ def _article(building: Building, where: str, article: object, number: int, prefi
                 paragraph["context"],
                 start,
                 document,
-                prefix + identifier(question.get("id") if isinstance(question, dict) else None),
+                _question_name(question, prefix),
             )
+
+
+def _question_name(question: object, prefix: str) -> str:
+    name = identifier(question.get("id") if isinstance(question, dict) else None)
+    return prefix + name if name else ""
 
 
 def _question(

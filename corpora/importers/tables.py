@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import os
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -41,10 +42,24 @@ def rows_of(path: Path) -> Iterator[Row]:
 def table_files(folder: Path) -> list[Path]:
     """Tables in the folder or below it; what a `datasets` folder keeps beside them is left out."""
     return [
-        path
+        inside(folder, path)
         for path in sorted(folder.rglob("*"))
-        if path.suffix.lower() in SUFFIXES and path.name not in ("state.json", "dataset_info.json", "dataset_dict.json")
+        if path.suffix.lower() in SUFFIXES
+        and path.is_file()
+        and path.name not in ("state.json", "dataset_info.json", "dataset_dict.json")
     ]
+
+
+def inside(folder: Path, path: Path) -> Path:
+    """The path, or an error when it is a link out of the folder: downloaded folders may hold such links."""
+    if leads_out(folder, path):
+        raise InputError(Problem(str(path), "is a link out of the folder: put the file itself there"))
+    return path
+
+
+def leads_out(folder: Path, path: Path) -> bool:
+    # Not Path.resolve, which raises on a link to itself.
+    return not Path(os.path.realpath(path)).is_relative_to(os.path.realpath(folder))
 
 
 def named_table(source: str, name: str) -> Iterator[Row]:
@@ -71,9 +86,9 @@ def named_table(source: str, name: str) -> Iterator[Row]:
 
 def json_file(path: Path) -> object:
     """The content of one JSON file, strictly."""
-    content = content_of(path)
+    text = text_of(path)
     try:
-        return parse(content)
+        return parse(text)
     except ValueError as error:
         raise InputError(Problem(str(path), str(error))) from None
 
@@ -146,8 +161,8 @@ def _parquet(path: Path) -> Iterator[Row]:
             for row in batch.to_pylist():
                 yield f"{path.name}: row {number}", row
                 number += 1
-    except (OSError, pa.ArrowException) as error:
-        raise InputError(Problem(str(path), f"is no readable parquet file: {str(error).splitlines()[0]}")) from None
+    except (OSError, ValueError, pa.ArrowException) as error:
+        raise InputError(Problem(str(path), f"is no readable parquet file: {_first_line(error)}")) from None
 
 
 def _arrow(path: Path) -> Iterator[Row]:
@@ -160,8 +175,12 @@ def _arrow(path: Path) -> Iterator[Row]:
                 for row in batch.to_pylist():
                     yield f"{path.name}: row {number}", row
                     number += 1
-    except (OSError, pa.ArrowException) as error:
-        raise InputError(Problem(str(path), f"is no readable Arrow stream: {str(error).splitlines()[0]}")) from None
+    except (OSError, ValueError, pa.ArrowException) as error:
+        raise InputError(Problem(str(path), f"is no readable Arrow stream: {_first_line(error)}")) from None
+
+
+def _first_line(error: Exception) -> str:
+    return next(iter(str(error).splitlines()), type(error).__name__)
 
 
 def _hub(source: str, name: str) -> Iterator[Row]:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 from corpora.documents import Corpus
 from corpora.errors import InputError, Problem
 from corpora.importers.building import Building
 from corpora.importers.report import ImportReport
+from corpora.importers.tables import leads_out
 from corpora.jsonl import BOM, unreadable
 
 
@@ -19,10 +21,17 @@ def read(source: str, report: ImportReport) -> Corpus:
     building = Building(folder.resolve().name, report)
     for path in sorted(folder.rglob("*")):
         name = path.relative_to(folder).as_posix()
-        if path.is_dir() or any(part.startswith(".") for part in path.relative_to(folder).parts):
+        if any(part.startswith(".") for part in path.relative_to(folder).parts):
             continue
-        if not path.resolve().is_relative_to(folder.resolve()):
-            report.dropped("document", "a link out of the folder", name, str(path.readlink()))
+        if leads_out(folder, path):
+            report.dropped("document", "a link out of the folder", name, os.path.realpath(path))
+            continue
+        if path.is_dir():
+            if path.is_symlink():
+                report.dropped("document", "a link to a folder that is read already", name, os.path.realpath(path))
+            continue
+        if not path.is_file():
+            report.dropped("document", "is no file, or a link to none", name, str(path))
             continue
         content = path.read_bytes()
         message = unreadable(content[:8])
