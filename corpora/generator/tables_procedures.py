@@ -72,7 +72,7 @@ GRANTS = Domain(
     holder=("The grant holder is {name}.", "The foundation supports the research of {name}.", "{name} receives the grant."),
     held="in the project of {name}",
     closing="Accepted by {name}.",
-    whole="the project",
+    whole="the work",
     parts={"Field work": "field work", "Equipment": "equipment", "Travel": "travel", "Archives": "archive visits",
            "Translation": "translation", "Workshops": "workshops", "Computing": "computing", "Laboratory": "laboratory work",
            "Outreach": "outreach", "Fellowships": "fellowships"},
