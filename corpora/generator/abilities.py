@@ -19,6 +19,6 @@ ABILITIES: dict[str, Callable[[Scene], None]] = {
     "speaker identity": told_by_passage.speaker_identity,
     "change over time": told_by_head.change_over_time,
     "cause and effect": told_by_legend.cause_and_effect,
-    # A cross-lingual document is told apart as by entity identity; that its language is not the query's is the domain's.
+    # Told apart as by entity identity; that the document's language is not the query's is the table's doing.
     CROSS_LINGUAL: told_by_head.entity_identity,
 }

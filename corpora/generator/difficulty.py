@@ -61,7 +61,8 @@ def difficulty(corpus: Corpus, ks: Sequence[int] = (1, 10), encode: Encode | Non
         ranks["encoder"] = index.ranks(queries @ documents.T)
     found = reader_finds(corpus)
     abilities = list(dict.fromkeys(query.ability for query in corpus.queries))
-    asked = {ability: [n for n, query in enumerate(corpus.queries) if query.ability == ability] for ability in abilities}
+    asked = {ability: [place for place, query in enumerate(corpus.queries) if query.ability == ability]
+             for ability in abilities}
     rows = []
     for k in ks:
         luck = np.minimum(1, k / index.candidates)
@@ -98,7 +99,8 @@ def reader_finds(corpus: Corpus) -> NDArray:
         for fact in read(document.text):
             facts.setdefault(fact.keys[0] if fact.keys else "", []).append((document.id, fact))
     found = [_named(query, facts) for query in corpus.queries]
-    answers = [{(target.document, span) for target in query.targets for span in target.answers} for query in corpus.queries]
+    answers = [{(target.document, span) for target in query.targets for span in target.answers}
+               for query in corpus.queries]
     return np.array([place in right for place, right in zip(found, answers)], bool)
 
 
@@ -159,7 +161,8 @@ class _Index:
         """int [2, queries]: the answer's best rank from 0, in the whole index and among the candidates."""
         result = np.empty((2, len(self.corpus.queries)), np.int64)
         for number, query in enumerate(self.corpus.queries):
-            answers = np.concatenate([self._chunk(target.document, span) for target in query.targets for span in target.answers])
+            answers = np.concatenate([self._chunk(target.document, span)
+                                      for target in query.targets for span in target.answers])
             for row, rivals in enumerate((np.arange(len(self.tie)), self._among(query))):
                 order = rivals[np.lexsort((-self.tie[rivals], -scores[number, rivals]))]
                 result[row, number] = np.flatnonzero(np.isin(order, answers))[0]

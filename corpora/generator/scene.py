@@ -16,11 +16,12 @@ ORDINALS = "first second third fourth fifth sixth seventh eighth ninth tenth".sp
 MOST_ITEMS = len(ORDINALS)
 NAMES_PER_DOCUMENT = MOST_ITEMS + 2
 
-CASES = ("the weather is stormy", "the request arrives after midnight", "a minor is involved", "the papers are incomplete",
-         "a strike is under way", "the day is a public holiday", "a relative takes part", "the power supply fails",
-         "an interpreter is present", "the order was placed by telephone", "the road is closed")
-EFFECTS = ("the flooding", "the blackout", "the evacuation", "the shutdown", "the recall", "the detour", "the quarantine",
-           "the postponement", "the merger", "the lawsuit", "the relocation")
+CASES = ("the weather is stormy", "the request arrives after midnight", "a minor is involved",
+         "the papers are incomplete", "a strike is under way", "the day is a public holiday",
+         "a relative takes part", "the power supply fails", "an interpreter is present",
+         "the order was placed by telephone", "the road is closed")
+EFFECTS = ("the flooding", "the blackout", "the evacuation", "the shutdown", "the recall", "the detour",
+           "the quarantine", "the postponement", "the merger", "the lawsuit", "the relocation")
 
 
 @dataclass(frozen=True)

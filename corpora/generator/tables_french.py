@@ -16,12 +16,14 @@ LEASES_FR = replace(
            "Quai de chargement": "the loading bay", "Grenier": "the attic", "Cantine": "the canteen",
            "Salle d'exposition": "the showroom", "Atelier": "the workshop", "Garage": "the garage",
            "Annexe arrière": "the rear annex"},
-    attributes=shaped(LEASES, ("le loyer mensuel est de {value} dollars", "chaque mois sont dus {value} dollars de loyer"),
+    attributes=shaped(LEASES, ("le loyer mensuel est de {value} dollars",
+                               "chaque mois sont dus {value} dollars de loyer"),
                       ("le dépôt de garantie est de {value} dollars", "une caution de {value} dollars est versée")),
     filler=(("Le bailleur", "Le preneur", "Le gardien", "Le gérant", "L'expert"),
             ("entretient les installations", "annonce chaque visite", "nettoie les gouttières", "assure les vitres",
              "tient la liste des clés", "règle le chauffage et l'éclairage"),
-            ("comme d'habitude", "à ses frais", "dans un délai raisonnable", "après avis écrit", "aussi souvent que nécessaire")),
+            ("comme d'habitude", "à ses frais", "dans un délai raisonnable", "après avis écrit",
+             "aussi souvent que nécessaire")),
 )
 
 MANUALS_FR = replace(
@@ -30,14 +32,18 @@ MANUALS_FR = replace(
     holder=("Le fabricant de la machine est {name}.", "La machine a été construite par {name}."),
     closing="Les pièces de rechange sont fournies par {name}.",
     parts={"Charnière": "the hinge", "Engrenage": "the gearbox", "Pompe": "the pump", "Lame": "the blade",
-           "Convoyeur": "the conveyor", "Compresseur": "the compressor", "Garde-corps": "the guard rail", "Broche": "the spindle",
+           "Convoyeur": "the conveyor", "Compresseur": "the compressor", "Garde-corps": "the guard rail",
+           "Broche": "the spindle",
            "Trémie": "the hopper", "Pupitre": "the control panel"},
-    attributes=shaped(MANUALS, ("les vis sont serrées à {value} newtons-mètres", "un couple de {value} newtons-mètres est appliqué"),
-                      ("l'entretien est prévu après {value} heures", "la graisse est renouvelée toutes les {value} heures")),
+    attributes=shaped(MANUALS, ("les vis sont serrées à {value} newtons-mètres",
+                                "un couple de {value} newtons-mètres est appliqué"),
+                      ("l'entretien est prévu après {value} heures",
+                       "la graisse est renouvelée toutes les {value} heures")),
     filler=(("L'opérateur", "Le mécanicien", "Le chef d'équipe", "L'électricien", "Le personnel formé"),
             ("coupe le courant", "porte des gants et des lunettes", "guette les bruits inhabituels",
              "essuie les surfaces à sec", "remplace les joints usés", "note le travail dans le carnet"),
-            ("avant chaque poste", "avec les outils prévus", "comme sur le dessin", "sans exception", "en cas de doute")),
+            ("avant chaque poste", "avec les outils prévus", "comme sur le dessin", "sans exception",
+             "en cas de doute")),
 )
 
 MINUTES_FR = replace(

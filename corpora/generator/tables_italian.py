@@ -16,7 +16,8 @@ LEASES_IT = replace(
            "Zona di carico": "the loading bay", "Soffitta": "the attic", "Mensa": "the canteen",
            "Sala mostra": "the showroom", "Officina": "the workshop", "Autorimessa": "the garage",
            "Annesso sul retro": "the rear annex"},
-    attributes=shaped(LEASES, ("il canone mensile è di {value} dollari", "ogni mese sono dovuti {value} dollari di canone"),
+    attributes=shaped(LEASES, ("il canone mensile è di {value} dollari",
+                               "ogni mese sono dovuti {value} dollari di canone"),
                       ("la cauzione è di {value} dollari", "viene versata una cauzione di {value} dollari")),
     filler=(("Il locatore", "Il conduttore", "Il custode", "Il perito", "L'amministratore"),
             ("cura gli impianti", "annuncia ogni visita", "pulisce le grondaie", "assicura i vetri",
@@ -30,14 +31,18 @@ MANUALS_IT = replace(
     holder=("Il costruttore della macchina è {name}.", "La macchina è stata costruita da {name}."),
     closing="I ricambi sono forniti da {name}.",
     parts={"Cerniera": "the hinge", "Ingranaggio": "the gearbox", "Pompa": "the pump", "Lama": "the blade",
-           "Nastro": "the conveyor", "Compressore": "the compressor", "Parapetto": "the guard rail", "Mandrino": "the spindle",
+           "Nastro": "the conveyor", "Compressore": "the compressor", "Parapetto": "the guard rail",
+           "Mandrino": "the spindle",
            "Tramoggia": "the hopper", "Quadro comandi": "the control panel"},
-    attributes=shaped(MANUALS, ("le viti si serrano a {value} newton metri", "si applica una coppia di {value} newton metri"),
+    attributes=shaped(MANUALS, ("le viti si serrano a {value} newton metri",
+                                "si applica una coppia di {value} newton metri"),
                       ("la revisione è prevista dopo {value} ore", "il grasso si rinnova ogni {value} ore")),
     filler=(("L'operatore", "Il montatore", "Il capoturno", "L'elettricista", "Il personale addestrato"),
-            ("toglie la corrente", "indossa guanti e occhiali", "ascolta i rumori insoliti", "asciuga tutte le superfici",
+            ("toglie la corrente", "indossa guanti e occhiali", "ascolta i rumori insoliti",
+             "asciuga tutte le superfici",
              "cambia le guarnizioni usurate", "annota il lavoro nel registro"),
-            ("prima di ogni turno", "con gli attrezzi adatti", "come nel disegno", "senza eccezioni", "in caso di dubbio")),
+            ("prima di ogni turno", "con gli attrezzi adatti", "come nel disegno", "senza eccezioni",
+             "in caso di dubbio")),
 )
 
 MINUTES_IT = replace(
@@ -45,7 +50,8 @@ MINUTES_IT = replace(
     opening="Questo verbale riporta le decisioni prese nella riunione.",
     holder=("La riunione è stata presieduta da {name}.", "{name} ha diretto la riunione."),
     closing="Letto e approvato da {name}.",
-    parts={"Acqua": "the water supply", "Recinzioni": "the fencing", "Concime": "the compost", "Serra": "the greenhouse",
+    parts={"Acqua": "the water supply", "Recinzioni": "the fencing", "Concime": "the compost",
+           "Serra": "the greenhouse",
            "Capanno": "the tool shed", "Vialetti": "the footpaths", "Festa estiva": "the summer fair",
            "Alveari": "the bee hives", "Parco giochi": "the playground", "Notiziario": "the newsletter"},
     attributes=shaped(MINUTES, ("il bilancio è fissato in {value} dollari", "vengono riservati {value} dollari"),
@@ -53,7 +59,8 @@ MINUTES_IT = replace(
     filler=(("La segretaria", "Il tesoriere", "Un ospite", "Il gruppo di lavoro", "Il supplente"),
             ("ringrazia i presenti", "distribuisce l'ultima relazione", "chiede un voto per alzata di mano",
              "ricorda lo statuto", "promette di scrivere al comune", "propone di tornare sul tema"),
-            ("ancora una volta", "dopo breve discussione", "senza votazione", "prima della pausa", "con il consenso di tutti")),
+            ("ancora una volta", "dopo breve discussione", "senza votazione", "prima della pausa",
+             "con il consenso di tutti")),
 )
 
 ITALIAN = (LEASES_IT, MANUALS_IT, MINUTES_IT)

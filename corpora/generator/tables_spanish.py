@@ -21,7 +21,8 @@ LEASES_ES = replace(
     filler=(("El arrendador", "La arrendataria", "El conserje", "El administrador", "El perito"),
             ("mantiene las instalaciones", "anuncia cada visita", "limpia los canalones", "asegura los cristales",
              "lleva la lista de llaves", "paga la luz y la calefacción"),
-            ("como es costumbre", "a su cargo", "en un plazo razonable", "tras aviso escrito", "cuantas veces haga falta")),
+            ("como es costumbre", "a su cargo", "en un plazo razonable", "tras aviso escrito",
+             "cuantas veces haga falta")),
 )
 
 MANUALS_ES = replace(
@@ -32,7 +33,8 @@ MANUALS_ES = replace(
     parts={"Bisagra": "the hinge", "Engranaje": "the gearbox", "Bomba": "the pump", "Cuchilla": "the blade",
            "Cinta transportadora": "the conveyor", "Compresor": "the compressor", "Barandilla": "the guard rail",
            "Husillo": "the spindle", "Tolva": "the hopper", "Cuadro de mandos": "the control panel"},
-    attributes=shaped(MANUALS, ("los tornillos se aprietan a {value} newton metros", "se aplica un par de {value} newton metros"),
+    attributes=shaped(MANUALS, ("los tornillos se aprietan a {value} newton metros",
+                                "se aplica un par de {value} newton metros"),
                       ("la revisión toca a las {value} horas", "la grasa se renueva cada {value} horas")),
     filler=(("El operario", "La mecánica", "El jefe de turno", "La electricista", "El personal formado"),
             ("corta la corriente", "usa guantes y gafas", "vigila los ruidos extraños", "seca todas las superficies",
@@ -47,12 +49,14 @@ MINUTES_ES = replace(
     holder=("La reunión fue presidida por {name}.", "{name} dirigió la reunión."),
     closing="Leída y aprobada por {name}.",
     parts={"Agua": "the water supply", "Vallas": "the fencing", "Abono": "the compost", "Invernadero": "the greenhouse",
-           "Caseta de herramientas": "the tool shed", "Senderos": "the footpaths", "Fiesta de verano": "the summer fair",
+           "Caseta de herramientas": "the tool shed", "Senderos": "the footpaths",
+           "Fiesta de verano": "the summer fair",
            "Colmenas": "the bee hives", "Parque infantil": "the playground", "Boletín": "the newsletter"},
     attributes=shaped(MINUTES, ("el presupuesto se fija en {value} dólares", "se reservan {value} dólares"),
                       ("se prevén {value} horas de trabajo", "el esfuerzo se calcula en {value} horas")),
     filler=(("La secretaria", "El tesorero", "Un visitante", "El grupo de trabajo", "La suplente"),
-            ("agradece la asistencia", "reparte el último informe", "pide votar a mano alzada", "recuerda los estatutos",
+            ("agradece la asistencia", "reparte el último informe", "pide votar a mano alzada",
+             "recuerda los estatutos",
              "promete escribir al concejo", "propone volver al asunto"),
             ("una vez más", "tras breve debate", "sin votación", "antes del descanso", "con acuerdo general")),
 )

@@ -66,9 +66,10 @@ def change_over_time(scene: Scene) -> None:
     years = 1960 + 3 * (scene.rng.integers(5) + np.arange(scene.family.items))
     asked = []
     for year in map(int, years):
-        day, month, later = scene.rng.integers(1, 28), MONTHS[scene.rng.integers(12)], MONTHS[scene.rng.integers(12)]
+        month, later = MONTHS[scene.rng.integers(12)], MONTHS[scene.rng.integers(12)]
+        date = f"{scene.rng.integers(1, 28)} {month} {year}"
         scene.page.paragraph()
-        forms = (f"On {day} {month} {year} a new version came into force.", f"The text was changed on {day} {month} {year}.")
+        forms = (f"On {date} a new version came into force.", f"The text was changed on {date}.")
         told = scene.page.sentence(forms[scene.rng.integers(len(forms))])
         scene.fill()
         asked.append((scene.answer(), told, f" in {later} {year + scene.rng.integers(1, 3)}"))
