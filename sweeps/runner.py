@@ -50,6 +50,7 @@ WORKER_ENVIRONMENT = {
 RAY_ENVIRONMENT = {
     "RAY_AUTH_MODE": "token",
     "RAY_USAGE_STATS_ENABLED": "0",
+    "RAY_raylet_start_wait_time_s": "180",  # a busy machine takes longer than Ray's 30 s
     "RAY_TRAIN_V2_ENABLED": "1",
     "RAY_AIR_NEW_OUTPUT": "0",
     "TUNE_DISABLE_AUTO_CALLBACK_LOGGERS": "1",
