@@ -29,6 +29,8 @@ def read_with_lines(folder: Path) -> tuple[Corpus, checks.Places]:
         raise InputError(Problem(str(folder), "no such corpus folder: it holds documents.jsonl and queries.jsonl"))
     problems: list[Problem] = []
     documents, document_lines = _records(folder / DOCUMENTS, _document, problems)
+    if not documents and not problems:
+        problems.append(Problem(DOCUMENTS, "holds no document: each line is one, as {\"id\": ..., \"text\": ...}"))
     queries, query_lines = _records(folder / QUERIES, _query, problems)
     corpus = Corpus(folder.resolve().name, tuple(documents), tuple(queries))
     places = checks.Places(document_lines, query_lines, unreadable=bool(problems))

@@ -70,7 +70,7 @@ def named_table(source: str, name: str) -> Iterator[Row]:
         files = [
             path
             for path in table_files(folder)
-            if path.name.startswith((f"{name}.", f"{name}-")) or name in path.relative_to(folder).parts[:-1]
+            if path.name.startswith((f"{name}.", f"{name}-")) or name in map(_stem, path.relative_to(folder).parts[:-1])
         ]
         if not files:
             raise InputError(
@@ -177,6 +177,11 @@ def _arrow(path: Path) -> Iterator[Row]:
                     number += 1
     except (OSError, ValueError, pa.ArrowException) as error:
         raise InputError(Problem(str(path), f"is no readable Arrow stream: {_first_line(error)}")) from None
+
+
+def _stem(part: str) -> str:
+    """Of a folder's name: some tools write `documents.parquet/` with the parts of the table in it."""
+    return Path(part).stem
 
 
 def _first_line(error: Exception) -> str:
