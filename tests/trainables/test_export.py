@@ -14,6 +14,7 @@ from corpora.chunks import chunk_table
 from corpora.documents import Corpus, Document
 from corpora.errors import InputError
 from evaluators.codes import PRECISIONS, QUANTISERS, stored
+from trainables import checkpoints
 from trainables.export import export
 from trainables.student import Student, StudentEncoder
 
@@ -98,6 +99,13 @@ def test_the_loader_alone_gives_the_same_documents_and_queries(exports, tmp_path
         # A code may differ by one where the rounding of float32 falls the other way.
         np.testing.assert_allclose(vectors, reference, atol=1e-5 if precision == "float32" else 1)
         assert (np.abs(vectors - reference) > 1e-5).mean() < 0.02
+
+
+def test_the_folder_is_still_a_checkpoint(exported):
+    encoder, folder = exported
+    assert checkpoints.verify(folder) == []
+    again = StudentEncoder.load(folder)
+    assert again.quantiser == encoder.quantiser and (again.queries(QUERIES) == encoder.queries(QUERIES)).all()
 
 
 def test_exporting_again_keeps_the_folder_and_never_overwrites_another(exported, tiny_base, tmp_path):

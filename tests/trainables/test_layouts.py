@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -31,7 +33,7 @@ def documents(draw) -> DocumentInput:
         starts = list(range(0, max(tokens - size, 0) + step, step))
         return document(tokens, [(s, min(s + size, tokens)) for s in starts if s < tokens])
     cuts = sorted({0, tokens, *draw(st.lists(st.integers(0, tokens), max_size=15))})
-    chunks = list(zip(cuts, cuts[1:]))
+    chunks = list(pairwise(cuts))
     if kind == "gaps":
         chunks = [chunk for chunk in chunks if draw(st.booleans())]
         chunks = draw(st.permutations(chunks))
