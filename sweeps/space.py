@@ -22,7 +22,6 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 from functools import cached_property
-from graphlib import TopologicalSorter
 from itertools import islice
 from typing import Any
 
@@ -221,30 +220,6 @@ class Space:
         return values, varied
 
 
-def in_drawing_order(entries: dict[str, Any]) -> dict[str, Any]:
-    """The YAML's order, moved only where a condition needs another field first. Raises CycleError."""
-    needs = {name: list(conditions(entry)) for name, entry in entries.items()}
-    TopologicalSorter(needs).prepare()  # raises CycleError
-    ordered: dict[str, Any] = {}
-
-    def place(name: str) -> None:
-        if name in entries and name not in ordered:
-            for needed in needs[name]:
-                place(needed)
-            ordered[name] = entries[name]
-
-    for name in entries:
-        place(name)
-    return ordered
-
-
-def conditions(entry: Any) -> dict[str, tuple[Any, ...]]:
-    """The fields that an entry's conditions name, with the values they ask for."""
-    if not isinstance(entry, Conditional):
-        return {}
-    return {**conditions(entry.then), **entry.when}
-
-
 def leaves(entry: Any) -> Iterator[Any]:
     """Everything that an entry can come down to: searched entries and fixed values."""
     if isinstance(entry, Conditional):
@@ -252,6 +227,15 @@ def leaves(entry: Any) -> Iterator[Any]:
         yield entry.otherwise
     else:
         yield entry
+
+
+def candidates(entry: Any) -> Iterator[Any]:
+    """Every value that an entry can come to; of an interval of reals, its extremes."""
+    for leaf in leaves(entry):
+        if isinstance(leaf, Entry):
+            yield from leaf.extremes() if isinstance(leaf, Real) else leaf.values
+        else:
+            yield leaf
 
 
 def default_of(name: str) -> Any:
@@ -271,7 +255,7 @@ def short(value: Any) -> str:
     if isinstance(value, float):
         return f"{value:.3g}"
     if isinstance(value, Mapping):
-        equal = len(set(value.values())) == 1
+        equal = all(share == next(iter(value.values())) for share in value.values())
         return "+".join(str(key) if equal else f"{short(share)}*{key}" for key, share in value.items())
     if isinstance(value, (list, tuple)):
         return "/".join(short(item) for item in value)

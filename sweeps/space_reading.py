@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from graphlib import CycleError
+from graphlib import CycleError, TopologicalSorter
 from typing import Any
 
 from corpora.errors import InputError, Problem
@@ -14,9 +14,8 @@ from sweeps.space import (
     Integer,
     Real,
     Space,
-    conditions,
+    candidates,
     default_of,
-    in_drawing_order,
     leaves,
     nearest,
     same,
@@ -121,15 +120,34 @@ def _condition_problems(entries: dict[str, Any]) -> list[Problem]:
     problems = []
     for name, entry in entries.items():
         for key, wanted in conditions(entry).items():
-            candidates = list(leaves(entries[key])) if key in entries else [default_of(key)]
-            finite = [v for leaf in candidates for v in getattr(leaf, "values", (leaf,))]
-            real = [leaf for leaf in candidates if isinstance(leaf, Real)]
-            for value in wanted:
-                if not real and not any(same(value, one) for one in finite):
-                    problems.append(
-                        Problem(
-                            f"{name}.when.{key}",
-                            f"{key} is never {short(value)}: it is {', '.join(map(short, finite))}",
-                        )
-                    )
+            parent = entries.get(key, default_of(key))
+            finite = list(candidates(parent))
+            real = any(isinstance(leaf, Real) for leaf in leaves(parent))
+            if not real and not any(same(value, one) for value in wanted for one in finite):
+                never, ever = " or ".join(map(short, wanted)), ", ".join(map(short, finite))
+                problems.append(Problem(f"{name}.when.{key}", f"{key} is never {never}: it is {ever}"))
     return problems
+
+
+def in_drawing_order(entries: dict[str, Any]) -> dict[str, Any]:
+    """The YAML's order, moved only where a condition needs another field first. Raises CycleError."""
+    needs = {name: list(conditions(entry)) for name, entry in entries.items()}
+    TopologicalSorter(needs).prepare()  # raises CycleError
+    ordered: dict[str, Any] = {}
+
+    def place(name: str) -> None:
+        if name in entries and name not in ordered:
+            for needed in needs[name]:
+                place(needed)
+            ordered[name] = entries[name]
+
+    for name in entries:
+        place(name)
+    return ordered
+
+
+def conditions(entry: Any) -> dict[str, tuple[Any, ...]]:
+    """The fields that an entry's conditions name, with the values they ask for."""
+    if not isinstance(entry, Conditional):
+        return {}
+    return {**conditions(entry.then), **entry.when}

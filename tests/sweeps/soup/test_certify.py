@@ -102,12 +102,12 @@ def test_every_look_is_dearer_and_all_together_cost_alpha():
 def test_a_gain_of_nothing_is_rarely_certified(monkeypatch):
     monkeypatch.setattr(module, "resampled_means", partial(module.resampled_means, resamples=500))
     shipped = 0
-    for seed in range(40):
+    for seed in range(12):
         rng = np.random.default_rng(seed)
         single = {figure: rng.random(90) for figure in FIGURES}
         soup = {figure: values + 0.2 * rng.standard_normal(90) for figure, values in single.items()}
         shipped += certify(results(single, 30), results(soup, 30), OBJECTIVES, "k", 0, rng).ships_soup
-    assert shipped <= 3  # expected: 40 x 1.5%
+    assert shipped <= 1  # expected: 12 x 1.5%
 
 
 def test_the_recorded_verdict_comes_back(tmp_path):

@@ -1,0 +1,105 @@
+"""What a sweep will cost, from sizes alone: tokens, operations, hours, bytes.
+
+Rough on purpose and said to be so: a matrix model of `parameters` costs 2 operations a
+parameter and token forward and 6 with training, attention 4 * width more for each token it
+looks at. How fast a machine is stands in SPEED; a factor of two either way is usual.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from trainables.recipe import Recipe
+
+CHARACTERS_PER_TOKEN = 4.2  # of English prose under a WordPiece vocabulary
+SPEED = {"cpu": 4e10, "gpu": 5e13}  # operations a second: one CPU thread in float32, one accelerator in bf16
+TRAINED_BYTES, KEPT_BYTES, STATE_BYTES = 16, 4, 8  # a parameter: in training memory; in a checkpoint; in its state
+ACTIVATIONS = 40  # numbers kept for the backward pass, a token, layer and unit of width
+
+
+@dataclass(frozen=True)
+class ModelSize:
+    layers: int
+    width: int
+    inner: int  # of the feed-forward layers
+    embeddings: int  # rows
+    window: int  # tokens read at once
+    dimension: int
+
+    @property
+    def matrices(self) -> int:
+        """Parameters that every token meets."""
+        return self.layers * (4 * self.width**2 + 2 * self.width * self.inner) + self.width * self.dimension
+
+    @property
+    def parameters(self) -> int:
+        return self.matrices + self.embeddings * self.width
+
+    def operations(self, tokens: float, length: float) -> float:
+        """Forward, for texts of `length` tokens each."""
+        seen = min(length, self.window)
+        return tokens * (2 * self.matrices + 4 * self.layers * self.width * seen)
+
+
+@dataclass(frozen=True)
+class CorpusSize:
+    documents: int
+    queries: int
+    characters: int
+
+    @property
+    def tokens(self) -> float:
+        return self.characters / CHARACTERS_PER_TOKEN
+
+    @property
+    def tokens_each(self) -> float:
+        return self.tokens / max(1, self.documents)
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """Upper bounds: as if no trial stopped early."""
+
+    trials: int
+    steps: int  # of all trials
+    checkpoints: int
+    training_tokens: float
+    training_hours: float  # of one trial after another
+    evaluation_hours: float
+    wall_hours: float  # over the slots
+    disk_gb: float
+    memory_gb: float  # of one trial
+
+
+def estimate(
+    model: ModelSize,
+    train: CorpusSize,
+    dev: CorpusSize,
+    recipes: Sequence[Recipe],
+    trials: int,
+    encodes: int,
+    slots: int,
+    gpus: float,
+) -> Estimate:
+    """`recipes`: a sample of the space, whose mean stands for each trial; `encodes`: passes over dev per evaluation."""
+    mean = 1 / len(recipes)
+    steps = mean * sum(recipe.steps for recipe in recipes)
+    checkpoints = mean * sum(-(-recipe.steps // recipe.checkpoint_every) for recipe in recipes)
+    batch = mean * sum(recipe.documents_per_batch for recipe in recipes) * train.tokens_each
+    threads = mean * sum(recipe.threads for recipe in recipes)
+    speed = SPEED["gpu"] * gpus if gpus else SPEED["cpu"] * threads
+    training = trials * steps * 3 * model.operations(batch, train.tokens_each) / speed / 3600
+    evaluation = trials * checkpoints * encodes * model.operations(dev.tokens, dev.tokens_each) / speed / 3600
+    activations = 4 * ACTIVATIONS * batch * model.layers * model.width
+    return Estimate(
+        trials=trials,
+        steps=round(trials * steps),
+        checkpoints=round(trials * checkpoints),
+        training_tokens=trials * steps * batch,
+        training_hours=training,
+        evaluation_hours=evaluation,
+        wall_hours=(training + evaluation) / slots,
+        disk_gb=trials * checkpoints * model.parameters * (KEPT_BYTES + STATE_BYTES) / 1e9,
+        memory_gb=(model.parameters * TRAINED_BYTES + activations) / 1e9,
+    )

@@ -1,0 +1,125 @@
+"""The sweep's YAML: all mistakes at once, each with its line and key."""
+
+from __future__ import annotations
+
+import json
+import pickle
+
+import pytest
+
+from corpora.errors import InputError
+from sweeps.config import SUITES, CutCorpora, GeneratedCorpora, SplitCorpora, SweepConfig, load
+
+GOOD = """\
+name: a sweep
+corpora: {folder: contracts, shares: {train: .6, dev: .2, confirm: .2}}
+recipe:
+  weight: {uniform: [0, 1]}
+  learning_rate: {loguniform: [1e-5, 1e-3]}
+search: {sampler: tpe, trials: 8}
+scheduler: {kind: asha, grace: 20}
+"""
+
+
+def written(folder, text: str):
+    path = folder / "sweep.yaml"
+    path.write_text(text)
+    return path
+
+
+def problems(folder, text: str) -> list[str]:
+    with pytest.raises(InputError) as error:
+        load(written(folder, text))
+    return [str(problem).removeprefix(str(folder)) for problem in error.value.problems]
+
+
+def test_a_good_file_loads_with_paths_from_its_own_folder(tmp_path):
+    config = load(written(tmp_path, GOOD))
+    assert config.corpora == CutCorpora(folder=str(tmp_path / "contracts"))
+    assert config.order == "asynchronous" and config.resources.slots == 2
+    assert config.recipe["learning_rate"] == {"loguniform": [1e-5, 1e-3]}
+    assert [objective.metric for objective in config.soup_objectives] == ["context/Answer@10", "context/Document@1"]
+
+
+def test_every_mistake_comes_with_line_and_key(tmp_path):
+    text = GOOD.replace("uniform: [0, 1]", "uniform: [0, 2]", 1).replace("grace: 20", "grase: 20")
+    text += "evaluation: {suites: [context, contxt], k: [10, 10]}\nresorces: {slots: 1}\norder: any\n"
+    *most, last = map(repr, SUITES)
+    allowed = f"{', '.join(most)} or {last}"
+    assert problems(tmp_path, text) == [
+        "/sweep.yaml:4: recipe.weight: Input should be less than or equal to 1 (found 2)",
+        "/sweep.yaml:7: scheduler.grase: unknown key; did you mean 'grace'?",
+        f"/sweep.yaml:8: evaluation.suites.1: Input should be {allowed} (found contxt)",
+        "/sweep.yaml:8: evaluation.k: distinct positive numbers are needed, found [10, 10]",
+        "/sweep.yaml:10: order: Input should be 'deterministic' or 'asynchronous' (found any)",
+        "/sweep.yaml:9: resorces: unknown key; did you mean 'resources'?",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("name: a sweep\n", "", "name: this key is missing"),
+        ("trials: 8", "seed: 1", "sampler tpe needs `trials`"),
+        ("sampler: tpe", "sampler: grid", "grid cannot list an interval"),
+        ("folder: contracts", "fodler: contracts", "corpora.train: this key is missing"),
+        ("confirm: .2}", "confirm: .3}", "sum to 1"),
+        ("trials: 8", "trials: 8, objectives: [{metric: nonsense}]", "an objective is `suite/metric`"),
+        ("trials: 8", "trials: 8, objectives: [{metric: spans/SpanHit@5}]", "needs the suite spans"),
+        ("weight: {uniform: [0, 1]}", "dimensions: [768]", "768 is over student.dimension 384"),
+        ("search:", "evaluation: {dimensions: [512]}\nsearch:", "over student.dimension 384"),
+        ("grace: 20", "metric: dev/x", "'inline/Answer@10' or 'inline/Document@1'"),
+    ],
+)
+def test_what_does_not_fit_is_refused(tmp_path, old, new, message):
+    assert old in GOOD
+    assert any(message in problem for problem in problems(tmp_path, GOOD.replace(old, new, 1)))
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("a: [1", "/sweep.yaml:1: is not YAML"),
+        ("- a\n- b\n", "/sweep.yaml:1: a sweep is a mapping"),
+        ("", "/sweep.yaml:1: a sweep is a mapping"),
+        (GOOD + "name: again\n", "/sweep.yaml:8: name: this key stands on line 1 already"),
+        (GOOD.replace("weight:", "top_n: 3\n  top_n: 4\n  weight:"), "/sweep.yaml:5: top_n: this key stands on line 4"),
+    ],
+)
+def test_what_is_no_yaml_is_refused(tmp_path, text, message):
+    assert any(message in problem for problem in problems(tmp_path, text))
+
+
+def test_an_absent_and_a_binary_file_are_refused(tmp_path):
+    with pytest.raises(InputError, match="cannot be read"):
+        load(tmp_path / "absent.yaml")
+    (tmp_path / "binary.yaml").write_bytes(b"name: \xff\xfe")
+    with pytest.raises(InputError, match="not UTF-8"):
+        load(tmp_path / "binary.yaml")
+
+
+@pytest.mark.parametrize(
+    ("corpora", "kind"),
+    [
+        ("{folder: a}", CutCorpora),
+        ("{train: a, dev: [b, c], confirm: d}", SplitCorpora),
+        ("{generate: demo, seed: 3}", GeneratedCorpora),
+    ],
+)
+def test_a_config_survives_json_and_pickle_with_its_hash(tmp_path, corpora, kind):
+    config = load(
+        written(tmp_path, GOOD.replace("{folder: contracts, shares: {train: .6, dev: .2, confirm: .2}}", corpora))
+    )
+    assert isinstance(config.corpora, kind)
+    again = SweepConfig.model_validate(json.loads(json.dumps(config.model_dump(mode="json", by_alias=True))))
+    assert again == config and again.sha256 == config.sha256
+    assert pickle.loads(pickle.dumps(config)).sha256 == config.sha256
+
+
+def test_numbers_are_read_as_people_write_them(tmp_path):
+    text = (
+        GOOD.replace("{loguniform: [1e-5, 1e-3]}", "{choice: [1e-4, 2E-4, 1.5e-4, .001]}") + "mlflow: {register: on}\n"
+    )
+    config = load(written(tmp_path, text))
+    assert config.recipe["learning_rate"]["choice"] == [1e-4, 2e-4, 1.5e-4, 0.001]
+    assert config.mlflow.register_as == "on"
