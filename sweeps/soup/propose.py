@@ -2,8 +2,8 @@
 
 The proxy of a soup's similarities is the mean of its ingredients': while a checkpoint is
 evaluated on dev its cosines of queries to chunks are kept (sweeps/soup/similarities.py),
-and a set is ranked by the metrics of their mean. Where no similarities were kept, the mean
-of the ingredients' own figures stands in, which can order sets but never promises a gain.
+and a set is ranked by the metrics of their mean. For figures that the proxy does not give
+(`chunk-size/drop`), the mean of the ingredients' own stands in, which promises no gain.
 
 Sets grow one checkpoint at a time from the BEAM best smaller ones. Several objectives are
 weighed by `merit`: half their mean, half the worst of them, each stretched so that the
@@ -69,9 +69,17 @@ def best_single(members: Sequence[Member], merit: Merit) -> int:
 def propose(
     members: Sequence[Member], score: Score, merit: Merit, largest: int, per_trial: int, count: int
 ) -> list[Proposal]:
-    """The `count` best sets of 2 to `largest` members, at most `per_trial` from one trial, best first."""
+    """The `count` best sets of 2 to `largest` members, at most `per_trial` from one trial, best first.
+
+    `score`: figures of the proxy for positions in `members`.
+    """
+
+    def rated(positions: tuple[int, ...]) -> Proposal:
+        figures = {**mean_figures(members, positions), **score(positions)}
+        return Proposal(positions, figures, merit(figures))
+
     found: dict[tuple[int, ...], Proposal] = {}
-    grown = [_proposal((i,), score, merit) for i in range(len(members))]
+    grown = [rated((i,)) for i in range(len(members))]
     for _ in range(2, largest + 1):
         beam = sorted(grown, key=_order)[:BEAM]
         wider = {
@@ -80,24 +88,15 @@ def propose(
             for i in range(len(members))
             if _fits(one.members, i, members, per_trial)
         }
-        grown = [_proposal(positions, score, merit) for positions in sorted(wider)]
+        grown = [rated(positions) for positions in sorted(wider)]
         found |= {one.members: one for one in grown}
     return sorted(found.values(), key=_order)[:count]
 
 
-def mean_figures(members: Sequence[Member]) -> Score:
-    """The stand-in without similarities: the mean of the ingredients' own figures."""
-
-    def score(positions: tuple[int, ...]) -> Figures:
-        names = set.intersection(*(set(members[i].figures) for i in positions))
-        return {name: float(np.mean([members[i].figures[name] for i in positions])) for name in sorted(names)}
-
-    return score
-
-
-def _proposal(positions: tuple[int, ...], score: Score, merit: Merit) -> Proposal:
-    figures = dict(score(positions))
-    return Proposal(positions, figures, merit(figures))
+def mean_figures(members: Sequence[Member], positions: Sequence[int]) -> dict[str, float]:
+    """Means of the figures that all these members have."""
+    names = set.intersection(*(set(members[i].figures) for i in positions))
+    return {name: float(np.mean([members[i].figures[name] for i in positions])) for name in sorted(names)}
 
 
 def _order(proposal: Proposal) -> tuple[float, int, tuple[int, ...]]:

@@ -71,10 +71,14 @@ def test_the_beam_bounds_how_often_the_proxy_is_asked(monkeypatch):
     assert len(asked) <= 20 + 3 * 2 * 19
 
 
-def test_without_similarities_the_mean_of_the_figures_ranks():
+def test_what_the_proxy_does_not_give_is_the_mean_of_the_members():
     found = members(4)
-    expected = {name: np.mean([found[i].figures[name] for i in (0, 3)]) for name in NAMES}
-    assert mean_figures(found)((0, 3)) == pytest.approx(expected)
+    got = propose(found, lambda positions: {NAMES[0]: 0.5}, merit_of(found), largest=2, per_trial=1, count=10)
+    assert len(got) == 4
+    for one in got:
+        assert one.figures[NAMES[0]] == 0.5
+        assert one.figures[NAMES[1]] == pytest.approx(np.mean([found[i].figures[NAMES[1]] for i in one.members]))
+    assert set(mean_figures([*found, Member(9, 20, Path("x"), {NAMES[0]: 1.0})], (0, 4))) == {NAMES[0]}
 
 
 def test_one_checkpoint_makes_no_soup():
