@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Mapping
 from pathlib import Path
@@ -49,7 +50,8 @@ def _logged_model(
         "stockpot.kind": "shipped",
         "stockpot.sweep_id": state.sweep["sweep_id"],
         "stockpot.key": event["key"],
-        "stockpot.decision": fitted(str(event.get("decision", "")), LONGEST_TAG, "soup.json"),
+        "stockpot.decision": event["decision"],
+        "stockpot.reason": fitted(event["reason"], LONGEST_TAG, "soup.json"),
         "stockpot.folder": event["folder"],
     }
     ours = client.search_logged_models([experiment_id], f"tags.`stockpot.sweep_id` = '{tags['stockpot.sweep_id']}'")
@@ -94,10 +96,15 @@ def _version(client: MlflowClient, run_id: str, model: LoggedModel, state: Ledge
         if error.error_code != "RESOURCE_DOES_NOT_EXIST":
             raise
         client.create_registered_model(name, {"stockpot.kind": "shipped"}, "What stockpot's sweeps ship.")
-    if client.search_model_versions(f"name = '{name}' AND tags.`stockpot.model_id` = '{model.model_id}'"):
-        return
-    tags = {"stockpot.model_id": model.model_id, "stockpot.sweep_id": state.sweep["sweep_id"], "stockpot.key": event["key"]}
-    client.create_model_version(
-        name, model.artifact_location, run_id, tags, description=str(event.get("decision", "")), model_id=model.model_id,
-        await_creation_for=0,
-    )  # fmt: skip
+    versions = client.search_model_versions(f"name = '{name}' AND tags.`stockpot.model_id` = '{model.model_id}'")
+    if versions:
+        version = versions[0]
+    else:
+        tags = {"stockpot.model_id": model.model_id, "stockpot.sweep_id": state.sweep["sweep_id"], "stockpot.key": event["key"]}
+        words = f"{event['decision']}: {event['reason']}"
+        version = client.create_model_version(
+            name, model.artifact_location, run_id, tags, description=words, model_id=model.model_id, await_creation_for=0
+        )
+    # The logged model's page knows of its version by this tag alone.
+    shown = json.dumps([{"name": name, "version": int(version.version)}])
+    client.set_logged_model_tags(model.model_id, {"mlflow.modelVersions": shown})

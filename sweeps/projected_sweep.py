@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from sweeps import summary
 from sweeps.keys import metric_keys
 from sweeps.ledger_state import LedgerState
+from sweeps.mlflow_view import view_tag
 from sweeps.projected_model import project_shipped
 from sweeps.projected_trial import FORMAT, LONGEST_TAG, fitted, mark_of, milliseconds
 
@@ -60,6 +61,7 @@ class SweepProjection:
             "stockpot.status": state.status,
         }
         self.client.log_batch(self.run_id, tags=[RunTag(*tag) for tag in tags.items()])
+        self.client.set_experiment_tag(self.experiment_id, *view_tag(state))
         # Set last: whoever finds this tag may trust everything before it.
         self.client.set_tag(self.run_id, "stockpot.projected", mark)
         self._shown = mark

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import socket
@@ -12,9 +13,12 @@ import time
 import urllib.request
 from collections.abc import Callable
 from pathlib import Path
+from urllib.parse import urlencode
 
 from corpora.errors import InputError, Problem, StockpotError
 from sweeps import mlflow_store
+from sweeps.ledger import Ledger
+from sweeps.mlflow_view import runs_page
 
 START_SECONDS = 180  # a server's own imports take 20 s on a busy two-core machine
 
@@ -35,13 +39,25 @@ def ui(folder: Path, host: str = "127.0.0.1", port: int = 5000, say: Callable[[s
         with Server(mlflow_store.default_uri(folder), Path(folder) / "mlartifacts", host, free_port(host, port)) as server:
             say(f"Starting the MLflow UI on {store} ...")
             server.wait_until_up()
-            say(f"MLflow UI: {server.url}  (Ctrl-C ends it)")
+            say(f"MLflow UI: {_sweeps_page(server.url, folder)}  (Ctrl-C ends it)")
             server.process.wait()
             raise StockpotError(f"the MLflow server ended by itself:\n{server.tail()}")
     except KeyboardInterrupt:
         say("MLflow UI stopped.")
     finally:
         signal.signal(signal.SIGTERM, before)
+
+
+def _sweeps_page(url: str, folder: Path) -> str:
+    """The table of the sweep's runs; the server's front page where the store has no such experiment yet."""
+    sweep = Ledger.open(folder).state().sweep
+    name = (sweep["config"].get("mlflow") or {}).get("experiment") or sweep["name"]
+    wanted = f"{url}/api/2.0/mlflow/experiments/get-by-name?{urlencode({'experiment_name': name})}"
+    try:
+        with urllib.request.urlopen(wanted, timeout=10) as answer:
+            return runs_page(url, json.load(answer)["experiment"]["experiment_id"], sweep["sweep_id"])
+    except OSError:
+        return url
 
 
 def free_port(host: str, wanted: int = 0) -> int:

@@ -98,7 +98,9 @@ def test_the_ui_serves_the_sweeps_store_and_stops_on_ctrl_c(tmp_path, monkeypatc
         code = "import sys; from pathlib import Path; from sweeps.ui import ui; ui(Path(sys.argv[1]), port=int(sys.argv[2]))"
         process = subprocess.Popen([sys.executable, "-c", code, tmp_path, str(taken)], stderr=subprocess.PIPE, text=True)
         lines = [process.stderr.readline(), process.stderr.readline()]
-        url = lines[1].split()[2]
+        page = lines[1].split()[2]
+        assert page.endswith("/#/experiments/1/runs?workflowType=machine_learning&viewStateShareKey=0123456789ab")
+        url = page.partition("/#")[0]
         assert url.startswith("http://127.0.0.1:") and not url.endswith(f":{taken}")
         assert made.read_mlflow(url)["parent"].info.run_name == "made"
         process.send_signal(signal.SIGINT)
