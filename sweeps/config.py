@@ -60,9 +60,9 @@ class CutCorpora(Frozen):
 
 
 class SplitCorpora(Frozen):
-    """Splits that are folders of their own: one folder or a list of folders each."""
+    """Splits that are folders of their own: dev, confirm and test may be lists of folders, each a task of its own."""
 
-    train: Folders
+    train: Annotated[tuple[str, ...], Field(min_length=1, max_length=1, description="one corpus")]
     dev: Folders
     confirm: tuple[str, ...] = ()
     test: tuple[str, ...] = ()

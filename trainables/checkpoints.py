@@ -159,7 +159,7 @@ def weights(folder: Path) -> dict[str, Tensor]:
     """float32 tensors by the student's names: `encoder.*` and `projection.weight`."""
     path = Path(folder) / WEIGHTS
     try:
-        return {name if name == PROJECTION else f"encoder.{name}": tensor for name, tensor in load_file(path).items()}
+        return {student_name(name): tensor for name, tensor in load_file(path).items()}
     except (OSError, SafetensorError) as error:
         raise InputError(Problem(str(path), f"cannot be read as safetensors ({error})")) from None
 
@@ -167,6 +167,11 @@ def weights(folder: Path) -> dict[str, Tensor]:
 def files(folder: Path) -> dict[str, bytes]:
     """The encoder's own files, to be carried on unchanged."""
     return {name: (Path(folder) / name).read_bytes() for name in manifest(folder).files if name != WEIGHTS}
+
+
+def student_name(name: str) -> str:
+    """The student's name of a tensor in `model.safetensors`."""
+    return name if name == PROJECTION else f"encoder.{name}"
 
 
 def _on_disk(name: str) -> str:

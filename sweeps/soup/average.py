@@ -87,7 +87,7 @@ def average(parts: Sequence[Ingredient], out: Path, evidence: Mapping[str, Any] 
 
 
 def mean(parts: Sequence[Ingredient]) -> dict[str, Tensor]:
-    """The soup's tensors by name."""
+    """The soup's tensors by the student's names."""
     from safetensors import safe_open
 
     _same_layout(parts)
@@ -97,7 +97,8 @@ def mean(parts: Sequence[Ingredient]) -> dict[str, Tensor]:
         # Equal shares: a sum, divided once; else products with the shares.
         shares = [1.0 if equal else part.weight for part in parts]
         divisor = float(len(parts)) if equal else 1.0
-        return {name: _mean(name, files, shares, divisor) for name in sorted(files[0].keys())}
+        names = sorted(files[0].keys())
+        return {checkpoints.student_name(name): _mean(name, files, shares, divisor) for name in names}
 
 
 def _mean(name: str, files: Sequence[Any], shares: Sequence[float], divisor: float) -> Tensor:
