@@ -14,6 +14,7 @@ from corpora.chunks import ChunkTable
 from corpora.documents import Corpus
 
 TOKEN = re.compile(r"\w+|[^\w\s]")
+_WORD = re.compile(r"\w")
 
 
 def context_tokens(corpus: Corpus, table: ChunkTable) -> np.ndarray:
@@ -21,10 +22,21 @@ def context_tokens(corpus: Corpus, table: ChunkTable) -> np.ndarray:
     found = np.zeros(len(table), np.int64)
     for place, document in enumerate(corpus.documents):
         rows = table.of(place)
-        starts = np.array([match.start() for match in TOKEN.finditer(document.text)], np.int64)
-        edges = np.searchsorted(starts, table.span[rows])
+        before = np.concatenate([[0], np.cumsum(_starts(document.text))])
+        edges = before[table.span[rows]]
         found[rows] = edges[:, 1] - edges[:, 0]
     return found
+
+
+def _starts(text: str) -> np.ndarray:
+    """Whether a token begins at each character: bool `[characters]`; the expression, asked once a distinct character."""
+    codes = np.frombuffer(text.encode("utf-32-le", "surrogatepass"), np.uint32)
+    word, sign = np.zeros((2, int(codes.max(initial=0)) + 1), bool)
+    for character in set(text):
+        word[ord(character)] = bool(_WORD.match(character))
+        sign[ord(character)] = not word[ord(character)] and bool(TOKEN.match(character))
+    within = word[codes]
+    return sign[codes] | within & ~np.concatenate([[False], within[:-1]])
 
 
 def taken(cost: np.ndarray, budget: int) -> np.ndarray:

@@ -102,15 +102,14 @@ def rank(scores: Scores, index: Index, depth: int, document_depth: int) -> tuple
 
 
 def inside(scores: Scores, index: Index, queries: Sequence[int], document: int) -> tuple[np.ndarray, np.ndarray]:
-    """All chunks of one document in the order of each query: positions int64 `[queries, chunks]`, and the document's
-    own place in each query's order as `packed` gives it, uint64 `[queries]`."""
+    """How each query orders the chunks of one document: the rank of each from 0, int64 `[queries, chunks]`; and the
+    document's own place in each query's order, uint64 `[queries]`, larger is better, as `packed` gives it."""
     rows = index.table.of(document)
-    key = packed(scores.within(queries, rows.start, rows.stop), index.chunk_place[rows])
-    order = np.argsort(key, axis=1)[:, ::-1]
     if rows.start == rows.stop:
-        return order, np.zeros(len(queries), np.uint64)
-    best = np.take_along_axis(key, order[:, :1], axis=1)[:, 0] >> np.uint64(32) << np.uint64(32)
-    return order + rows.start, best | np.uint64(index.document_place[document])
+        return np.empty((len(queries), 0), np.int64), np.zeros(len(queries), np.uint64)
+    key = packed(scores.within(queries, rows.start, rows.stop), index.chunk_place[rows])
+    rank = key.shape[1] - 1 - np.argsort(np.argsort(key, axis=1), axis=1)
+    return rank, key.max(axis=1) >> np.uint64(32) << np.uint64(32) | np.uint64(index.document_place[document])
 
 
 class _Candidates:

@@ -57,25 +57,29 @@ def _recovered(view: View) -> dict[int, list[float]]:
             asked.setdefault(document, []).append(row)
     best: dict[int, tuple[int, int, list[int]]] = {}
     for document, rows in asked.items():
-        orders, places = inside(view.scores, view.index, rows, document)
-        for row, order, place in zip(rows, orders.tolist(), places.tolist(), strict=True):
+        ranks, places = inside(view.scores, view.index, rows, document)
+        for row, rank, place in zip(rows, ranks.tolist(), places.tolist(), strict=True):
             if row not in best or place > best[row][0]:
-                best[row] = place, document, order
-    return {row: _path_ranks(view, row, document, order) for row, (_, document, order) in best.items()}
+                best[row] = place, document, rank
+    return {row: _path_ranks(view, row, document, rank) for row, (_, document, rank) in best.items()}
 
 
-def _path_ranks(view: View, row: int, document: int, order: list[int]) -> list[float]:
-    """Ranks at which the groups of the document's path are recovered; `order`: its chunks, best first."""
-    answers = set(view.judgments.relevant[row].tolist())
-    removed = next((chunk for chunk in order if chunk in answers), None)
-    rank = {chunk: place for place, chunk in enumerate((chunk for chunk in order if chunk != removed), 1)}
+def _path_ranks(view: View, row: int, document: int, rank: list[int]) -> list[float]:
+    """Ranks, from 1, at which the groups of the document's path are recovered; `rank`, from 0, of all its chunks."""
+    chunks = view.index.table.of(document)
+    answers = [chunk for chunk in view.judgments.relevant[row].tolist() if chunks.start <= chunk < chunks.stop]
+    removed = min(answers, key=lambda chunk: rank[chunk - chunks.start], default=None)
+    gone = math.inf if removed is None else rank[removed - chunks.start]
+
+    def place(chunk: int) -> float:
+        own = rank[chunk - chunks.start]
+        return math.inf if own == gone else own + (own < gone)
+
+    def span(need: Need) -> float:
+        """By the first chunk that contains the span whole, else by the last of its parts."""
+        parts, every = need
+        return (max if every else min)(map(place, parts), default=math.inf)
+
     paths = [path for path in view.judgments.paths[row][document] if path.groups]
     path = next((path for path in paths if removed in path.relevant), paths[0])
-    return [min(max(_span_rank(need, rank) for need in alternative) for alternative in group) for group in path.groups]
-
-
-def _span_rank(need: Need, rank: dict[int, int]) -> float:
-    """Where the span is recovered: by the first chunk that contains it whole, else by the last of its parts."""
-    chunks, every = need
-    ranks = [rank.get(chunk, math.inf) for chunk in chunks]
-    return (max if every else min)(ranks, default=math.inf)
+    return [min(max(map(span, alternative)) for alternative in group) for group in path.groups]

@@ -82,11 +82,11 @@ def test_scores_are_the_definition_rounded_once(kind, dimension):
     assert np.array_equal(found.score, np.take_along_axis(matrix, found.position, axis=1))
     assert np.abs(scores.block(0, 90) - matrix).max() <= scores.margin + 2.0**-24
     for document in range(9):
-        order, place = inside(scores, index, [0, 3], document)
+        ranks, place = inside(scores, index, [0, 3], document)
         rows = slice(10 * document, 10 * document + 10)
         for row, query in enumerate([0, 3]):
             names = {index.chunk_ids[each]: matrix[query, each] for each in range(rows.start, rows.stop)}
-            assert [index.chunk_ids[each] for each in order[row]] == sorted(
+            assert [index.chunk_ids[rows.start + each] for each in np.argsort(ranks[row])] == sorted(
                 names, key=lambda each: (names[each], each.encode()), reverse=True)
             best = packed(matrix[query, rows].max(), index.document_place[document])
             assert place[row] == best

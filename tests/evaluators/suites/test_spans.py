@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
+from corpora.chunks import ChunkTable
 from corpora.documents import Corpus, Document, Query, Target
-from evaluators.budget import context_tokens, taken
+from evaluators.budget import TOKEN, context_tokens, taken
 from evaluators.evaluate import evaluate
 from evaluators.tasks import Task
 from tests.evaluators.worlds import Given
@@ -65,6 +68,15 @@ def test_context_tokens_are_words_and_signs():
     corpus = Corpus("c", (Document("d", "Pay $1200, now. Näıve 日本語", chunks=((0, 16), (16, 25))),))
     assert context_tokens(corpus, chunk_table(corpus, "given")).tolist() == [6, 2]
     assert taken(np.array([[3, 3, 1], [9, 1, 1]]), 5).tolist() == [1, 0]
+
+
+@given(st.text(max_size=30), st.lists(st.integers(0, 30), min_size=2, max_size=2))
+def test_counting_is_the_expression(text, edges):
+    start, end = sorted(min(edge, len(text)) for edge in edges)
+    corpus = Corpus("c", (Document("d", text, chunks=((start, end),)),))
+    table = ChunkTable("given", ("d",), np.zeros(1, np.int32), np.zeros(1, np.int32), np.array([[start, end]]), None,
+                       np.array([0, 1]))
+    assert context_tokens(corpus, table) == sum(start <= match.start() < end for match in TOKEN.finditer(text))
 
 
 @pytest.mark.parametrize("budget", [3, 50, 10**6])
