@@ -74,11 +74,17 @@ def query_groups(corpus: Corpus, named: Sequence[str]) -> Groups:
     return groups
 
 
-def query_families(corpus: Corpus, threshold: float = THRESHOLD) -> list[str]:
-    """The cluster of each query, for paired tests: families that queries join are one, named by the first."""
+def document_clusters(corpus: Corpus, threshold: float = THRESHOLD) -> list[str]:
+    """The cluster of each document, for paired tests: families that queries join are one, named by the first."""
     named = families(corpus, threshold)
     groups = query_groups(corpus, named)
-    return [named[groups.find(corpus.position[_sought(query)[0]])] for query in corpus.queries]
+    return [named[groups.find(place)] for place in range(len(corpus.documents))]
+
+
+def query_families(corpus: Corpus, threshold: float = THRESHOLD) -> list[str]:
+    """The cluster of each query: that of the documents it asks for."""
+    clusters = document_clusters(corpus, threshold)
+    return [clusters[corpus.position[_sought(query)[0]]] for query in corpus.queries]
 
 
 def family_count(corpus: Corpus, threshold: float = THRESHOLD) -> int:

@@ -180,7 +180,6 @@ class SoupConfig(Frozen):
     largest: int = Field(4, ge=2, description="most ingredients of a soup")
     per_trial: int = Field(1, ge=1, description="most ingredients from one trial")
     objectives: tuple[Objective, ...] | None = Field(None, description="`search.objectives` by default")
-    probe: int = Field(32, ge=1, description="dev queries of the midpoint barrier")
 
 
 class SweepConfig(Frozen):

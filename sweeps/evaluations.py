@@ -88,12 +88,12 @@ def _evaluate(job: Job, similarities: Path) -> Any:
 
 
 def tasks_of(folders: tuple[str, ...]) -> list[Any]:
-    """One task a corpus; clusters for the bootstrap are families that queries join."""
-    from corpora.families import families
+    """One task a corpus; the bootstrap's clusters are families, those that one query asks for joined."""
+    from corpora.splits import document_clusters
     from evaluators.tasks import Task
 
     corpora = [native.read(Path(folder)) for folder in folders]
-    return [Task(corpus.name, corpus, families=families(corpus)) for corpus in corpora]
+    return [Task(corpus.name, corpus, families=document_clusters(corpus)) for corpus in corpora]
 
 
 def encoder_of(kind: str, model: str) -> Any:

@@ -18,7 +18,7 @@ from corpora.prepared import prepare
 from corpora.splits import cut, freeze
 from corpora.tokens import Tokenizer
 from sweeps.config import CutCorpora, GeneratedCorpora, SplitCorpora, SweepConfig
-from sweeps.space import Choice, leaves
+from sweeps.space import candidates
 from trainables.base import build_base
 from trainables.data import TrainingData
 from trainables.inline import inline_sample
@@ -60,8 +60,7 @@ def prepare_sweep(config: SweepConfig, folder: Path, say: Say) -> Preparation:
 
 def chunkings_in_play(config: SweepConfig) -> list[str]:
     """Every chunking that some trial's mix may draw."""
-    entry = config.space.entries.get("chunking_mix", {"sentence": 1.0})
-    mixes = [mix for leaf in leaves(entry) for mix in (leaf.values if isinstance(leaf, Choice) else (leaf,))]
+    mixes = candidates(config.space.entries.get("chunking_mix", {"sentence": 1.0}))
     return sorted({chunking for mix in mixes for chunking in mix})
 
 

@@ -100,7 +100,8 @@ def _version(client: MlflowClient, run_id: str, model: LoggedModel, state: Ledge
     if versions:
         version = versions[0]
     else:
-        tags = {"stockpot.model_id": model.model_id, "stockpot.sweep_id": state.sweep["sweep_id"], "stockpot.key": event["key"]}
+        sweep_id = state.sweep["sweep_id"]
+        tags = {"stockpot.model_id": model.model_id, "stockpot.sweep_id": sweep_id, "stockpot.key": event["key"]}
         words = f"{event['decision']}: {event['reason']}"
         version = client.create_model_version(
             name, model.artifact_location, run_id, tags, description=words, model_id=model.model_id, await_creation_for=0

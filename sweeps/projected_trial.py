@@ -169,7 +169,8 @@ class TrialProjection:
             "stockpot.folder": checkpoint.folder,
             "stockpot.sha256": checkpoint.sha256,
         }
-        params = {param_key(name): fitted(readable(value), LONGEST_PARAM, "params.json") for name, value in flat(trial.varied)}
+        varied = [(param_key(name), readable(value)) for name, value in flat(trial.varied)]
+        params = {key: fitted(value, LONGEST_PARAM, "params.json") for key, value in varied}
         name = f"trial-{trial.ordinal:03d}-step-{step:06d}"
         model = self.client.create_logged_model(self.experiment_id, name, run.run_id, tags, params, "checkpoint")
         self.client.finalize_logged_model(model.model_id, "READY")
@@ -244,7 +245,7 @@ def _fingerprint(state: LedgerState, trial: Trial) -> str:
     """Of everything that the trial's run shows."""
     reports = [(step, report.metrics, report.time) for step, report in sorted(trial.reports.items())]
     checkpoints = [
-        (step, checkpoint.sha256, [(split, scores.figures, scores.time) for split, scores in sorted(checkpoint.scores.items())])
+        (step, checkpoint.sha256, [(split, one.figures, one.time) for split, one in sorted(checkpoint.scores.items())])
         for step, checkpoint in sorted(trial.checkpoints.items())
     ]
     shown = [FORMAT, shown_status(state, trial), trial.reason, trial.ended, trial.params, reports, checkpoints]

@@ -10,55 +10,31 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-import signal
 import tempfile
-import threading
 import time
 import uuid
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-from corpora.errors import InputError, Problem
+from corpora.errors import InputError, Problem, StockpotError
 from corpora.files import sha256_of, write_atomically
 from sweeps.code_hash import code_hash
 from sweeps.conductor import Conductor
 from sweeps.config import SweepConfig
 from sweeps.evaluations import BM25, CHECKPOINT, ISOLATED, Job, Outcome
+from sweeps.interruptible import interruptible
 from sweeps.leased import leased
 from sweeps.ledger import Ledger
 from sweeps.ledger_state import LedgerState, Trial
 from sweeps.preparation import Preparation, Say, prepare_sweep
+from sweeps.ray_cluster import ray_cluster
 from sweeps.soup.ship import Kitchen
-from sweeps.space import leaves
 from trainables.base import encoder_folder
 
 UNTRAINED = "untrained student"
 BASELINES = {UNTRAINED: CHECKPOINT, "isolated sentences": ISOLATED, "BM25": BM25}
 """Rows to beat: base+ as it is, its pretrained encoder with all layers over sentences alone, and words."""
-
-WORKER_ENVIRONMENT = {
-    # Without these glibc returns every large activation to the system and faults its pages in again:
-    # a third of a CPU training step (docs/log.md).
-    "MALLOC_MMAP_THRESHOLD_": "4000000000",
-    "MALLOC_TRIM_THRESHOLD_": "8000000000",
-    "TOKENIZERS_PARALLELISM": "false",
-    "TRANSFORMERS_VERBOSITY": "error",
-    "HF_HUB_DISABLE_PROGRESS_BARS": "1",
-    "PYTHONWARNINGS": "ignore",
-}
-RAY_ENVIRONMENT = {
-    "RAY_AUTH_MODE": "token",
-    "RAY_USAGE_STATS_ENABLED": "0",
-    "RAY_raylet_start_wait_time_s": "180",  # a busy machine takes longer than Ray's 30 s
-    "RAY_TRAIN_V2_ENABLED": "1",
-    "RAY_AIR_NEW_OUTPUT": "0",
-    "TUNE_DISABLE_AUTO_CALLBACK_LOGGERS": "1",
-    "TUNE_DISABLE_SIGINT_HANDLER": "1",
-    "TUNE_RESULT_BUFFER_LENGTH": "1",
-    "TUNE_DISABLE_STRICT_METRIC_CHECKING": "1",
-    "TUNE_GLOBAL_CHECKPOINT_S": "1000000000",
-}
 
 
 class Sweep:
@@ -74,7 +50,7 @@ class Sweep:
     def run(self, resume: bool = False, allow_changed_code: bool = False) -> LedgerState:
         """Trains and evaluates everything; returns the ledger's state."""
         self._check_folder(resume)
-        with leased(self.folder, self.clock), _interruptible():
+        with leased(self.folder, self.clock), interruptible():
             preparation = prepare_sweep(self.config, self.folder, self.say)
             self.ledger = self._open_ledger(preparation, allow_changed_code)
             try:
@@ -123,7 +99,7 @@ class Sweep:
             return str(place.relative_to(self.folder)) if place.is_relative_to(self.folder) else str(place)
 
         splits = {split: [shown(place) for place in places] for split, places in preparation.splits.items()}
-        return {"base": shown(preparation.base), "splits": splits}
+        return {"base": shown(preparation.base), "inline": shown(preparation.inline), "splits": splits}
 
     def _append(self, kind: str, payload: dict[str, Any]) -> None:
         self.ledger.append(kind, payload, self.clock())
@@ -150,7 +126,7 @@ class Sweep:
         Kitchen(self.folder, self.ledger, self.clock, self.say, threads=os.cpu_count() or 1).ship()
 
     def _train_and_evaluate(self, preparation: Preparation) -> None:
-        with _ray(self.config):
+        with ray_cluster(self.config):
             from sweeps.evaluation_pool import EvaluationPool
 
             pool = EvaluationPool(self._scored, self.config.resources.cpus, self.config.resources.gpus)
@@ -178,6 +154,7 @@ class Sweep:
             Tuner,
             with_resources,
         )
+        from ray.tune.error import TuneError
 
         from sweeps.tune_adapter import ConductedScheduler, ConductedSearch
         from trainables.tune_trial import TuneTrial
@@ -199,7 +176,7 @@ class Sweep:
         resources = self.config.resources
         bundle = {"CPU": resources.cpus, **({"GPU": resources.gpus} if resources.gpus else {})}
         with tempfile.TemporaryDirectory(prefix="stockpot-tune-") as scratch:  # Tune's own files: the ledger needs none of them
-            Tuner(
+            tuner = Tuner(
                 with_resources(TuneTrial, PlacementGroupFactory([bundle])),
                 tune_config=TuneConfig(
                     search_alg=ConductedSearch(conductor, job_of, on_turn),
@@ -214,7 +191,11 @@ class Sweep:
                     failure_config=FailureConfig(max_failures=resources.max_failures),
                     checkpoint_config=CheckpointConfig(checkpoint_frequency=0, checkpoint_at_end=False),
                 ),
-            ).fit()
+            )
+            try:
+                tuner.fit()
+            except TuneError as error:  # what went wrong in the driver's own loop, as a traceback in text
+                raise StockpotError(f"the sweep's loop ended: {str(error).strip().splitlines()[-1]}") from error
 
     def _record(self, conductor: Conductor, ordinal: int, path: Path) -> int:
         """Writes a trial's report and its checkpoint into the ledger; returns the step."""
@@ -269,44 +250,3 @@ def _same(recorded: dict[str, Any], now: dict[str, Any], allow_changed_code: boo
             problems.append(Problem(f"--resume: {what}", f"differs from what the sweep began with: {cure}"))
     if problems:
         raise InputError(problems)
-
-
-@contextlib.contextmanager
-def _ray(config: SweepConfig) -> Iterator[None]:
-    """A Ray cluster of this machine, or the one that RAY_ADDRESS names."""
-    for name, value in RAY_ENVIRONMENT.items():
-        os.environ.setdefault(name, value)
-    os.environ.setdefault("TUNE_MAX_PENDING_TRIALS_PG", str(config.resources.slots))
-    import logging
-
-    import ray
-
-    threads = max(max(getattr(leaf, "values", (leaf,))) for leaf in leaves(config.space.entries.get("threads", 1)))
-    environment = {**WORKER_ENVIRONMENT, "OMP_NUM_THREADS": str(threads)}
-    common = {"log_to_driver": False, "logging_level": logging.ERROR}
-    if os.environ.get("RAY_ADDRESS"):
-        ray.init(runtime_env={"env_vars": environment}, **common)
-    else:
-        os.environ.update(environment)  # the workers of a local cluster inherit it, and start faster than with a runtime_env
-        # One more than the machine has: a lane in which evaluations go on while every slot holds a trial.
-        cpus = 1 + max(os.cpu_count() or 1, int(config.resources.slots * config.resources.cpus))
-        ray.init(num_cpus=cpus, include_dashboard=False, _node_ip_address="127.0.0.1", object_store_memory=200_000_000, **common)
-    for name in ("ray", "ray.tune", "ray.train"):
-        logging.getLogger(name).setLevel(logging.CRITICAL)  # failures are told by the ledger, with their reasons
-    try:
-        yield
-    finally:
-        ray.shutdown()
-
-
-@contextlib.contextmanager
-def _interruptible() -> Iterator[None]:
-    """SIGTERM ends a sweep as Ctrl-C does: what is under way is left to --resume."""
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    before = signal.signal(signal.SIGTERM, lambda *_: signal.raise_signal(signal.SIGINT))
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGTERM, before)

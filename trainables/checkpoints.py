@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import shutil
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -196,6 +197,18 @@ def _state_values(folder: Path) -> dict[str, Any]:
         return json.loads((folder / STATE / "state.json").read_text())
     except (OSError, ValueError):
         return {}
+
+
+def drop_older_states(folder: Path, step: int) -> None:
+    """Removes what resumes the checkpoints in `folder` before `step`, two thirds of their size; the checkpoints stay.
+
+    The state is moved out of its folder's way first, so that no checkpoint is ever seen with half of it.
+    """
+    for path in sorted(Path(folder).glob(f"step-*/{STATE}")):
+        if int(path.parent.name.removeprefix("step-")) < step:
+            aside = path.with_name(f".{STATE}")
+            path.rename(aside)
+            shutil.rmtree(aside)
 
 
 def _write_state(state: State, folder: Path) -> None:

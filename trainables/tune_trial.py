@@ -17,6 +17,7 @@ from ray import tune
 
 from corpora.errors import StockpotError
 from corpora.files import write_atomically
+from trainables.checkpoints import drop_older_states
 from trainables.recipe import Recipe
 
 
@@ -51,6 +52,7 @@ class TuneTrial(tune.Trainable):
         try:
             if not path.exists():
                 write_atomically(path, json.dumps(self._train(until), sort_keys=True))
+                drop_older_states(self._folder, until)
         except StockpotError as error:
             # Told, not raised: Tune would run the same recipe into the same wall again.
             return {"until": until, "failed": str(error), "done": True}

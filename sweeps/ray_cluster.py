@@ -1,0 +1,64 @@
+"""The Ray cluster that a sweep runs on, and what its workers' environment must hold."""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import os
+from collections.abc import Iterator
+
+from sweeps.config import SweepConfig
+from sweeps.space import candidates
+
+WORKER_ENVIRONMENT = {
+    # Without these glibc returns every large activation to the system and faults its pages in again:
+    # a third of a CPU training step (docs/log.md).
+    "MALLOC_MMAP_THRESHOLD_": "4000000000",
+    "MALLOC_TRIM_THRESHOLD_": "8000000000",
+    "TOKENIZERS_PARALLELISM": "false",
+    "TRANSFORMERS_VERBOSITY": "error",
+    "HF_HUB_DISABLE_PROGRESS_BARS": "1",
+    "PYTHONWARNINGS": "ignore",
+}
+RAY_ENVIRONMENT = {
+    "RAY_AUTH_MODE": "token",
+    "RAY_USAGE_STATS_ENABLED": "0",
+    "RAY_raylet_start_wait_time_s": "180",  # a busy machine takes longer than Ray's 30 s
+    "RAY_TRAIN_V2_ENABLED": "1",
+    "RAY_AIR_NEW_OUTPUT": "0",
+    "TUNE_DISABLE_AUTO_CALLBACK_LOGGERS": "1",
+    "TUNE_DISABLE_SIGINT_HANDLER": "1",
+    "TUNE_RESULT_BUFFER_LENGTH": "1",
+    "TUNE_DISABLE_STRICT_METRIC_CHECKING": "1",
+    "TUNE_GLOBAL_CHECKPOINT_S": "1000000000",
+}
+
+
+@contextlib.contextmanager
+def ray_cluster(config: SweepConfig) -> Iterator[None]:
+    """A Ray cluster of this machine, or the one that RAY_ADDRESS names."""
+    for name, value in RAY_ENVIRONMENT.items():
+        os.environ.setdefault(name, value)
+    os.environ.setdefault("TUNE_MAX_PENDING_TRIALS_PG", str(config.resources.slots))
+    import ray
+
+    threads = max(candidates(config.space.entries.get("threads", 1)))
+    environment = {**WORKER_ENVIRONMENT, "OMP_NUM_THREADS": str(threads)}
+    common = {"log_to_driver": False, "logging_level": logging.ERROR}
+    try:
+        if os.environ.get("RAY_ADDRESS"):
+            ray.init(runtime_env={"env_vars": environment}, **common)
+        else:
+            os.environ.update(environment)  # a local cluster's workers inherit it, and start faster than with a runtime_env
+            # One more than the machine has: a lane in which evaluations go on while every slot holds a trial.
+            cpus = 1 + max(os.cpu_count() or 1, int(config.resources.slots * config.resources.cpus))
+            local = {"num_cpus": cpus, "include_dashboard": False, "_node_ip_address": "127.0.0.1"}
+            ray.init(object_store_memory=200_000_000, **local, **common)
+    except Exception as error:  # Ray raises plain ones
+        raise StockpotError(f"Ray did not start: {str(error).strip().splitlines()[0]}") from error
+    for name in ("ray", "ray.tune", "ray.train"):
+        logging.getLogger(name).setLevel(logging.CRITICAL)  # failures are told by the ledger, with their reasons
+    try:
+        yield
+    finally:
+        ray.shutdown()
