@@ -7,6 +7,7 @@ below 2^53, exact in any order.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from typing import Protocol
 
@@ -78,7 +79,7 @@ class CosineScores:
         both = self.squares[query] * self._squares(chunk)
         edges = [0, *(np.flatnonzero(np.diff(query)) + 1).tolist(), len(query)]
         step = max(1, RESCORED // max(1, self.queries.shape[1]))
-        for first, last in zip(edges[:-1], edges[1:], strict=True):
+        for first, last in itertools.pairwise(edges):
             for start in range(first, last, step):
                 part = slice(start, min(start + step, last))
                 found[part] = quotient(_dots(self.chunks[chunk[part]].astype(np.float64), self.queries[query[start]]), both[part])

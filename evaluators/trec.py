@@ -15,7 +15,13 @@ from corpora.errors import InputError, Problem
 from corpora.files import write_atomically
 from evaluators.judgments import Judgments
 from evaluators.metrics import (
-    Metric, average_precision, ideal, ndcg, precision, recall, reciprocal_rank,
+    Metric,
+    average_precision,
+    ideal,
+    ndcg,
+    precision,
+    recall,
+    reciprocal_rank,
 )
 from evaluators.ranking import Index, Ranking, packed, places
 from evaluators.views import View

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from evaluators.suites import chunk_size, context, conteb, q2c, q2d, spans, storage
+from evaluators.suites import chunk_size, conteb, context, q2c, q2d, spans, storage
 from evaluators.views import Values, View
 
 WHOLE = "whole"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import replace
 
 import numpy as np
@@ -47,7 +48,7 @@ def _names(count):
 def _document(rng, name):
     text = "y" + "".join(rng.choice(list("abc  "), 38)) + "z"
     edges = np.unique(np.concatenate([[0, len(text)], rng.integers(1, len(text), 6)])).tolist()
-    chunks = [(start, end) for start, end in zip(edges[:-1], edges[1:], strict=True) if text[start:end].strip()]
+    chunks = [(start, end) for start, end in itertools.pairwise(edges) if text[start:end].strip()]
     if rng.random() < 0.5:
         start, end = sorted(rng.choice(len(text), 2, replace=False).tolist())
         chunks.append((start, end + 1))  # Overlaps others.

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -84,7 +86,7 @@ def test_lists_are_deepened_until_the_budget_is_spent(budget):
     """Ten long chunks rank behind ninety of one word: the first guess at the length is too short."""
     words = ["w "] * 90 + ["w " * 40] * 10
     edges = np.cumsum([0, *map(len, words)]).tolist()
-    chunks = tuple(zip(edges[:-1], edges[1:], strict=True))
+    chunks = tuple(itertools.pairwise(edges))
     document = Document("d", "".join(words), chunks=chunks)
     target = Target("d", 1, (chunks[49],))
     found = measured((document,), target, list(range(100)), ks=(1,), budgets=(budget,))
