@@ -41,7 +41,7 @@ def run_of(found, ordinal):
 
 
 def test_the_runs_table_shows_one_parent_its_trials_and_what_varies(shown):
-    driven, found = shown
+    driven, _ = shown
     text = driven.runs("0123456789ab", "001 w=0.25")
     for words in ("001 w=0.25", "002 w=0.5", "003 w=0.75", "4 matching runs", "weight", "stopped", "failed"):
         assert words in text
