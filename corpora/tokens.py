@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import hashlib
+import itertools
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -16,7 +17,8 @@ Encoding = tuple[np.ndarray, np.ndarray]
 """Token ids int32 `[tokens]` and character offsets int32 `[tokens, 2]` of one text."""
 
 _BATCH_CHARACTERS = 2_000_000
-_SPACES = np.array([code for code in range(0x3001) if chr(code).isspace()], np.uint32)
+_IS_SPACE = np.array([chr(code).isspace() for code in range(0x3002)])
+"""By code point; the last entry stands for all that follow, of which none is white space."""
 
 
 class Tokenizer:
@@ -81,11 +83,12 @@ def _arrays(text: str, encoding: tokenizers.Encoding) -> Encoding:
     to the chunk before. Starts never run backwards, so that chunks own contiguous tokens.
     """
     ids = np.array(encoding.ids, np.int32)
-    offsets = np.array(encoding.offsets, np.int32).reshape(-1, 2)
+    # Flat, because a list of pairs takes numpy twice as long, and this is what preparing costs beyond the tokenizer.
+    offsets = np.fromiter(itertools.chain.from_iterable(encoding.offsets), np.int32, 2 * len(ids)).reshape(-1, 2)
     if len(ids):
         codes = np.frombuffer(text.encode("utf-32-le"), np.uint32)
         starts = np.minimum(offsets[:, 0], len(codes) - 1)
-        for token in np.flatnonzero(np.isin(codes[starts], _SPACES)):
+        for token in np.flatnonzero(_IS_SPACE[np.minimum(codes[starts], len(_IS_SPACE) - 1)]):
             start, end = offsets[token]
             lead = (end - start) - len(text[start:end].lstrip())
             if start + lead < end:

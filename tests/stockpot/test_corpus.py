@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 import os
+import re
 import subprocess
 import sys
 from dataclasses import dataclass
@@ -368,6 +369,16 @@ def test_warnings_alone_are_no_failure(corpus_command, tmp_path):
     assert said.code == 0 and "warning: documents.jsonl:2" in said.out and "twin" not in said.err
 
 
+def test_the_example_of_the_page_is_a_corpus(corpus_command, tmp_path):
+    page = (ROOT / "docs/corpora.md").read_text(encoding="utf-8")
+    documents, queries = re.findall(r"```json\n(.*?)```", page, re.DOTALL)
+    folder = write(tmp_path / "c", documents.encode(), queries.encode())
+    assert corpus_command("check", folder).code == 0
+    target = native.read(folder).queries[0].targets[0]
+    (((start, end),),) = target.evidence[0]
+    assert native.read(folder).documents[0].text[start:end] == "This lease is held by Ada Moor."
+
+
 def test_check_draws_its_histograms(corpus_command, tmp_path):
     folder = write(tmp_path / "c", [ADA], [{"id": "q", "text": "Who?", "targets": [{"document": "a", "answers": [[0, 3]]}]}])
     said = corpus_command("check", folder, "--figure", tmp_path / "f.png")
@@ -395,6 +406,19 @@ def test_generate_writes_what_its_settings_remake(corpus_command, tmp_path):
     settings = GeneratorSettings(**{name: value for name, value in made.items() if name != "seed"})
     assert native.read(tmp_path / "g").sha256 == generate(settings, made["seed"]).sha256 == said.json["sha256"]
     assert said.json["chance"] == {str(k): chance(native.read(tmp_path / "g"), k) for k in (1, 10)}
+
+
+def test_generate_proves_its_difficulty_with_what_is_installed(corpus_command, tmp_path, monkeypatch):
+    monkeypatch.setattr("stockpot.commands.corpus.find_spec", lambda name: None)
+    said = corpus_command("generate", tmp_path / "g", *SMALL, "--difficulty", "--json")
+    rows = said.json["difficulty"]
+    assert [(row["ability"], row["k"], list(row["baselines"])) for row in rows] == [
+        (ability, k, ["BM25"]) for k in (1, 10) for ability in ("entity identity", "section scope")
+    ]
+    assert all(row["reader"] == 1 for row in rows)
+    said = corpus_command("generate", tmp_path / "h", *SMALL, "--difficulty")
+    assert said.code == 0 and "no encoder" in said.err
+    assert "| section scope | 10 | 20 |" in said.out and "no ability is found in single sentences" in said.out
 
 
 def test_generate_says_all_that_is_wrong(corpus_command, tmp_path):
