@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from sweeps.keys import metric_keys, param_key
 from sweeps.ledger_state import LedgerState, Trial
-from sweeps.summary import flat, readable, trial_name
+from sweeps.summary import flat, readable, shown_status, trial_name
 
 if TYPE_CHECKING:
     from mlflow import MlflowClient
@@ -204,11 +204,6 @@ class TrialProjection:
         else:
             self.client.set_terminated(run.run_id, STATUS[shown], milliseconds(trial.ended))
         run.shown, run.status = shown, STATUS[shown]
-
-
-def shown_status(state: LedgerState, trial: Trial) -> str:
-    """The ledger's status; a trial that waits for the sweep to be resumed is `interrupted`."""
-    return trial.status if trial.has_ended or state.status == "running" else "interrupted"
 
 
 def mark_of(state: LedgerState, trial: Trial) -> tuple[str, int, int]:

@@ -45,6 +45,11 @@ def ranked(state: LedgerState) -> list[tuple[Trial, Best]]:
     return sorted(scored, key=lambda pair: (-sign * pair[1].value, pair[0].ordinal))
 
 
+def shown_status(state: LedgerState, trial: Trial) -> str:
+    """The ledger's status; a trial that waits for the sweep to be resumed is `interrupted`."""
+    return trial.status if trial.has_ended or state.status == "running" else "interrupted"
+
+
 def trial_name(trial: Trial) -> str:
     """`007 w=0.5 t=0.1`: the ordinal and what varies."""
     return f"{trial.ordinal:03d} {label(trial.varied)}".strip()[:250]
@@ -74,7 +79,7 @@ def results(state: LedgerState) -> tuple[list[str], list[list[Any]]]:
     for ordinal in [*best, *(ordinal for ordinal in sorted(state.trials) if ordinal not in best)]:
         trial, found = state.trials[ordinal], best.get(ordinal)
         params = dict(flat(trial.varied))
-        row = [trial_name(trial), trial.status, found.step if found else None]
+        row = [trial_name(trial), shown_status(state, trial), found.step if found else None]
         row += [readable(params[key]) if key in params else None for key in varied]
         rows.append(row + [found.figures.get(name) if found else None for name in figures])
     for (name, _), scores in sorted(state.baselines.items()):
@@ -86,7 +91,8 @@ def description(state: LedgerState) -> str:
     """Markdown for the head of the sweep's page."""
     counts: dict[str, int] = {}
     for trial in state.trials.values():
-        counts[trial.status] = counts.get(trial.status, 0) + 1
+        status = shown_status(state, trial)
+        counts[status] = counts.get(status, 0) + 1
     lines = [
         f"Sweep **{state.sweep['name']}** is {state.status}: {len(state.trials)} trials"
         + (f" ({', '.join(f'{n} {status}' for status, n in sorted(counts.items()))})." if counts else ".")
