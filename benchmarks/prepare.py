@@ -3,8 +3,8 @@
     python benchmarks/prepare.py                                       the targets' sizes, minutes
     python benchmarks/prepare.py --characters 500000 --chunks 20000    a look, seconds
 
-Everything is a ratio or a best of several within one run, taken in turn, so that a busy machine
-slows both sides alike. Targets: preparing with all token chunkings within 1.6 times the tokenizer's
+Everything is a best of several within one run, taken in turn, in wall time and in processor time;
+the latter holds on a busy machine too. Targets: preparing with all token chunkings within 1.6 times the tokenizer's
 own batch time; opening 1,000,000 chunks under 0.2 s and 100 MB of private memory in each of 8 readers.
 """
 
@@ -65,14 +65,17 @@ def measure_preparing(corpus: Corpus, tokenizer: Tokenizer, root: Path, repeats:
         "sentences": lambda place: prepare(corpus, tokenizer, ["sentence"], place),
         "paragraphs": lambda place: prepare(corpus, tokenizer, ["paragraph"], place),
     }
-    best = dict.fromkeys(steps, float("inf"))
+    taken = {name: np.empty((repeats, 2)) for name in steps}
     for turn in range(repeats):
         for name, step in steps.items():
-            best[name] = min(best[name], seconds(step, root / str(turn)))
+            taken[name][turn] = seconds(step, root / str(turn))
+    best = {name: turns.min(axis=0) for name, turns in taken.items()}
+    alone = best["tokenizer alone"]
     characters = sum(len(document.text) for document in corpus.documents)
     print(f"{characters:,} characters in {len(corpus.documents):,} documents, best of {repeats}:")
     for name, took in best.items():
-        print(f"  {name:26} {took:8.2f} s   {took / best['tokenizer alone']:5.2f} x the tokenizer")
+        wall, processor = took / alone
+        print(f"  {name:26} {took[0]:8.2f} s, {wall:5.2f} x the tokenizer's; {took[1]:8.2f} processor s, {processor:5.2f} x")
 
 
 def measure_opening(texts: list[str], tokenizer: Tokenizer, chunks: int, readers: int, root: Path) -> None:
@@ -136,10 +139,11 @@ def _until(texts: Iterator[str], characters: int) -> Iterator[Document]:
         number, characters = number + 1, characters - len(text)
 
 
-def seconds(step: Callable[[Path], object], place: Path) -> float:
-    start = time.perf_counter()
+def seconds(step: Callable[[Path], object], place: Path) -> tuple[float, float]:
+    """Wall and processor seconds."""
+    wall, processor = time.perf_counter(), time.process_time()
     step(place)
-    return time.perf_counter() - start
+    return time.perf_counter() - wall, time.process_time() - processor
 
 
 if __name__ == "__main__":
