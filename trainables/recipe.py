@@ -52,11 +52,11 @@ class Recipe(Frozen):
     quantiser: Literal["none", "int8-absmax", "int8-tanh"] = "none"
     documents_per_batch: int = Field(16, ge=2, description="distinct documents of a step, over all processes")
     siblings_per_batch: int = Field(4, ge=1, description="documents of one family drawn together, as hard negatives")
-    queries_per_document: int = Field(1, ge=1, description="pairs of each drawn document, as far as it has so many")
+    queries_per_document: int = Field(2, ge=1, description="pairs of each drawn document, as far as it has so many")
     documents_per_pass: int | None = Field(None, ge=1, description="documents encoded at once; fewer than the batch: gradients are cached")
     steps: int = Field(60, ge=1, description="optimiser steps")
     checkpoint_every: int = Field(20, ge=1, description="optimiser steps between checkpoints")
-    learning_rate: float = Field(2e-4, gt=0)
+    learning_rate: float = Field(3e-4, gt=0)
     weight_decay: float = Field(0.01, ge=0)
     warmup_steps: int = Field(5, ge=0)
     decay_steps: int = Field(20, ge=0, description="last steps, over which the learning rate falls to 0")
