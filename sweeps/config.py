@@ -174,6 +174,16 @@ class MLflow(Frozen):
     experiment: str | None = Field(None, description="the sweep's name by default")
     register_as: str | None = Field(None, alias="register", description="registered model that receives what ships")
 
+    @field_validator("uri")
+    @classmethod
+    def _a_store(cls, uri: str | None) -> str | None:
+        """MLflow's own file store raises since 3.13, so a path is refused before anything starts."""
+        schemes = ("http", "https", "sqlite", "postgresql", "mysql", "mssql")
+        scheme = (uri or "http:").partition(":")[0].partition("+")[0]
+        if scheme not in schemes:
+            raise ValueError(f"a tracking URI begins with one of {', '.join(schemes)}; a folder is none")
+        return uri
+
 
 class SoupConfig(Frozen):
     candidates: int = Field(3, ge=1, description="soups of the proxy's ranking that are built and evaluated on dev")

@@ -7,6 +7,7 @@ import logging
 import os
 from collections.abc import Iterator
 
+from corpora.errors import StockpotError
 from sweeps.config import SweepConfig
 from sweeps.space import candidates
 

@@ -53,15 +53,9 @@ class Sweep:
         with leased(self.folder, self.clock), interruptible():
             preparation = prepare_sweep(self.config, self.folder, self.say)
             self.ledger = self._open_ledger(preparation, allow_changed_code)
-            try:
-                with self._projected():
-                    self._train_and_evaluate(preparation)
-                    self._soup()
-                    self._append("closed", {"status": "finished"})
-            except BaseException as error:
-                status = "interrupted" if isinstance(error, KeyboardInterrupt) else "failed"
-                self._append("closed", {"status": status, "reason": str(error)[:500]})
-                raise
+            with self._projected(), self._closed():
+                self._train_and_evaluate(preparation)
+                self._soup()
         return self.ledger.state()
 
     def _has_ledger(self) -> bool:
@@ -103,6 +97,17 @@ class Sweep:
 
     def _append(self, kind: str, payload: dict[str, Any]) -> None:
         self.ledger.append(kind, payload, self.clock())
+
+    @contextlib.contextmanager
+    def _closed(self) -> Iterator[None]:
+        """The ledger's last event says how it ended, while MLflow still follows."""
+        try:
+            yield
+        except BaseException as error:
+            status = "interrupted" if isinstance(error, KeyboardInterrupt) else "failed"
+            self._append("closed", {"status": status, "reason": str(error)[:500]})
+            raise
+        self._append("closed", {"status": "finished"})
 
     @contextlib.contextmanager
     def _projected(self) -> Iterator[None]:

@@ -20,7 +20,7 @@ def register(app: typer.Typer) -> None:
 def evaluate(
     checkpoint: Annotated[str | None, typer.Argument(help="Folder of a checkpoint, a soup or a base+ (the untrained student); or `bm25`, or `isolated` (MiniLM over chunks alone).")] = None,
     corpus: Annotated[list[Path], typer.Option(help="Folder of a corpus in the native format; several are several tasks.")] = ...,
-    suite: Annotated[list[str] | None, typer.Option(help="Suites, repeated or separated by commas: q2c, q2d, context, chunk-size, storage, spans, conteb, needle.")] = None,
+    suite: Annotated[list[str] | None, typer.Option(help="Suites, repeated or separated by commas: q2c, q2d, context, chunk-size, storage, spans, conteb.")] = None,
     vectors: Annotated[Path | None, typer.Option(help='Vectors instead of a checkpoint: JSON {"queries": {id: vector}, "chunks": {document: [vector, ...]}}; `given` chunks in every suite.')] = None,
     dimensions: Annotated[list[str] | None, typer.Option(help="Matryoshka cuts, e.g. 384,128,64; the full dimension by default.")] = None,
     precision: Annotated[list[str] | None, typer.Option(help="float32, int8, binary; all by default.")] = None,

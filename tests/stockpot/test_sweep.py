@@ -13,12 +13,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
-from conftest import stockpot
 from safetensors.torch import load_file
 
 from sweeps.keys import metric_keys
 from sweeps.ledger import Ledger
 from sweeps.ledger_state import comparable
+from tests.stockpot.command import stockpot
 
 
 @pytest.fixture(scope="session")
