@@ -55,8 +55,9 @@ def evaluate(
         for suite in suites:
             for each in SUITES[suite].chunkings(wanted):
                 plan.setdefault(each, []).append(suite)
+        queries = None if isinstance(encoder, Scorer) else encode_queries(encoder, task.corpus)
         for each, read in plan.items():
-            _evaluate(encoder, task, each, read, dimensions, precisions, cuts, encoder.tokenizer or tokenizer,
+            _evaluate(encoder, task, queries, each, read, dimensions, precisions, cuts, encoder.tokenizer or tokenizer,
                       collector, runs)
         if "chunk-size" in suites:
             _curves(collector, task, wanted.sizes)
@@ -64,16 +65,17 @@ def evaluate(
 
 
 def _evaluate(
-    encoder: Encoder | Scorer, task: Task, chunking: str, suites: list[str], dimensions: Sequence[int],
-    precisions: Sequence[str], cuts: Cuts, tokenizer: Tokenizer | None, collector: Collector, runs: Path | None,
+    encoder: Encoder | Scorer, task: Task, queries: np.ndarray | None, chunking: str, suites: list[str],
+    dimensions: Sequence[int], precisions: Sequence[str], cuts: Cuts, tokenizer: Tokenizer | None,
+    collector: Collector, runs: Path | None,
 ) -> None:
-    """One encode, and everything that the suites read off it."""
+    """One encode of the chunks, and everything that the suites read off it. queries `[queries, dimension]`, if vectors."""
     index, gold = task.index(chunking, tokenizer), task.gold(chunking, tokenizer, cuts)
     depth = spans.depth(gold.costs, cuts.budgets) if "spans" in suites else 1
     if runs is not None:
         depth = max(depth, RUN_DEPTH)
         trec.write_gold(runs, task.name, chunking, index, gold.judgments)
-    for dimension, precision, scores, costs in _scores(encoder, task, gold, dimensions, precisions):
+    for dimension, precision, scores, costs in _scores(encoder, task, queries, gold, dimensions, precisions):
         view = View(scores, index, gold, depth)
         for suite in suites:
             collector.add(suite, task, chunking, dimension, precision, SUITES[suite].values(view))
@@ -83,7 +85,8 @@ def _evaluate(
 
 
 def _scores(
-    encoder: Encoder | Scorer, task: Task, gold: Gold, dimensions: Sequence[int], precisions: Sequence[str],
+    encoder: Encoder | Scorer, task: Task, queries: np.ndarray | None, gold: Gold, dimensions: Sequence[int],
+    precisions: Sequence[str],
 ) -> Iterator[tuple[int, str, Scores, dict[str, int]]]:
     """Dimension, precision, scores and costs of everything that one encode gives; a scorer has one, of dimension 0."""
     table = gold.judgments.table
@@ -93,7 +96,6 @@ def _scores(
             raise NonFinite(f"{encoder.name} on {task.corpus.name}: not all scores are finite")
         yield 0, "float32", MatrixScores(matrix), {}
         return
-    queries = encode_queries(encoder, task.corpus)
     encoded = encode_documents(encoder, task.corpus, table)
     for precision in precisions:
         both = [stored(z, precision, encoder.quantiser) for z in (queries, encoded.vectors)]

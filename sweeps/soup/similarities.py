@@ -38,12 +38,16 @@ class Recording:
     def __init__(self, encoder: Encoder, chunking: str = "sentence"):
         self._encoder, self._chunking = encoder, chunking
         self._vectors: dict[str, np.ndarray] = {}  # corpus hash -> chunk vectors
+        self._queries: dict[tuple[str, ...], np.ndarray] = {}  # texts -> query vectors
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._encoder, name)
 
     def queries(self, texts: Sequence[str]) -> np.ndarray:
-        return self._encoder.queries(texts)
+        asked = tuple(texts)
+        if asked not in self._queries:
+            self._queries[asked] = self._encoder.queries(texts)
+        return self._queries[asked]
 
     def documents(self, corpus: Corpus, table: ChunkTable) -> Encoded:
         encoded = self._encoder.documents(corpus, table)
@@ -57,7 +61,7 @@ class Recording:
         for place, corpus in enumerate(corpora):
             chunks = self._vectors[corpus.sha256]
             rows = kept_queries(corpus, len(chunks))
-            queries = self._encoder.queries([corpus.queries[row].text for row in rows])
+            queries = self.queries([query.text for query in corpus.queries])[rows]
             matrices[str(place)] = CosineScores(queries, chunks).block(0, len(chunks))
         buffer = io.BytesIO()
         np.savez(buffer, **matrices)
