@@ -131,7 +131,7 @@ class Sweep:
         Kitchen(self.folder, self.ledger, self.clock, self.say, threads=os.cpu_count() or 1).ship()
 
     def _train_and_evaluate(self, preparation: Preparation) -> None:
-        with ray_cluster(self.config):
+        with ray_cluster(self.config), interruptible():  # again: Ray puts its own handler over ours
             from sweeps.evaluation_pool import EvaluationPool
 
             pool = EvaluationPool(self._scored, self.config.resources.cpus, self.config.resources.gpus)

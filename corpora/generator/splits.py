@@ -12,14 +12,14 @@ ABILITIES = ("entity identity", "conditions and exceptions", "section scope", "c
 SIZES: dict[str, dict[str, dict[str, int]]] = {
     "demo": {
         "train": {"families": 40, "siblings": 12, "candidates": 60, "queries": 1600, "length": 180},
-        "dev": {"families": 12, "siblings": 12, "candidates": 60, "queries": 216, "length": 180},
-        "confirm": {"families": 32, "siblings": 10, "candidates": 50, "queries": 384, "length": 180},
+        "dev": {"families": 10, "siblings": 12, "candidates": 60, "queries": 180, "length": 180},
+        "confirm": {"families": 26, "siblings": 10, "candidates": 50, "queries": 364, "length": 180},
         "test": {"families": 12, "siblings": 12, "candidates": 60, "queries": 216, "length": 180},
     },
     "quick": {
         "train": {"families": 24, "siblings": 10, "candidates": 50, "queries": 800, "length": 150},
-        "dev": {"families": 12, "siblings": 9, "candidates": 54, "queries": 156, "length": 150},
-        "confirm": {"families": 24, "siblings": 10, "candidates": 50, "queries": 312, "length": 150},
+        "dev": {"families": 10, "siblings": 9, "candidates": 54, "queries": 130, "length": 150},
+        "confirm": {"families": 22, "siblings": 10, "candidates": 50, "queries": 264, "length": 150},
         "test": {"families": 12, "siblings": 9, "candidates": 54, "queries": 156, "length": 150},
     },
 }
