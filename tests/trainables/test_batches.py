@@ -20,7 +20,7 @@ def data(training_folder) -> TrainingData:
 
 
 def recipe(**fields) -> Recipe:
-    return Recipe(**{"documents_per_batch": 4, "siblings_per_batch": 2, "chunking_mix": {"sentence": 1, "tokens:4": 3}, **fields})
+    return Recipe(**{"documents_per_batch": 4, "siblings_per_batch": 2, "queries_per_document": 1, "chunking_mix": {"sentence": 1, "tokens:4": 3}, **fields})
 
 
 def same(one, other) -> bool:

@@ -17,7 +17,7 @@ from trainables.training import Trainer, newest_checkpoint
 
 def recipe(**fields) -> Recipe:
     return Recipe(**{
-        "documents_per_batch": 4, "siblings_per_batch": 2, "steps": 10, "checkpoint_every": 5, "warmup_steps": 2,
+        "documents_per_batch": 4, "queries_per_document": 1, "steps": 10, "checkpoint_every": 5, "warmup_steps": 2,
         "decay_steps": 3, "learning_rate": 0.01, "dimensions": (4,), "chunking_mix": {"sentence": 1, "tokens:4": 1}, **fields,
     })
 
