@@ -11,16 +11,16 @@ ABILITIES = ("entity identity", "conditions and exceptions", "section scope", "c
 
 SIZES: dict[str, dict[str, dict[str, int]]] = {
     "demo": {
-        "train": {"families": 40, "siblings": 12, "candidates": 60, "queries": 1600, "length": 180},
-        "dev": {"families": 10, "siblings": 12, "candidates": 60, "queries": 180, "length": 180},
-        "confirm": {"families": 26, "siblings": 10, "candidates": 50, "queries": 364, "length": 180},
-        "test": {"families": 12, "siblings": 12, "candidates": 60, "queries": 216, "length": 180},
+        "train": {"families": 24, "siblings": 10, "candidates": 50, "queries": 800, "length": 150},
+        "dev": {"families": 10, "siblings": 9, "candidates": 54, "queries": 150, "length": 150},
+        "confirm": {"families": 24, "siblings": 10, "candidates": 50, "queries": 336, "length": 150},
+        "test": {"families": 10, "siblings": 9, "candidates": 54, "queries": 150, "length": 150},
     },
     "quick": {
-        "train": {"families": 24, "siblings": 10, "candidates": 50, "queries": 800, "length": 150},
-        "dev": {"families": 10, "siblings": 9, "candidates": 54, "queries": 130, "length": 150},
-        "confirm": {"families": 22, "siblings": 10, "candidates": 50, "queries": 264, "length": 150},
-        "test": {"families": 12, "siblings": 9, "candidates": 54, "queries": 156, "length": 150},
+        "train": {"families": 12, "siblings": 10, "candidates": 50, "queries": 400, "length": 120},
+        "dev": {"families": 10, "siblings": 9, "candidates": 54, "queries": 100, "length": 120},
+        "confirm": {"families": 20, "siblings": 9, "candidates": 54, "queries": 200, "length": 120},
+        "test": {"families": 10, "siblings": 9, "candidates": 54, "queries": 100, "length": 120},
     },
 }
 """Per split, `families` of `siblings`; ten or more, so that none is over a tenth of its split."""
