@@ -111,36 +111,30 @@ def prepare(
     folder = Path(root) / address
     facts = {"layout": _LAYOUT, "documents": texts_hash, "tokenizer": tokenizer.sha256}
     ranges = list(_ranges([len(document.text) for document in corpus.documents]))
-    if not (folder / "tokens").is_dir():
-        texts = [document.text for document in corpus.documents]
-        work = ((span, partial(_tokenise, tokenizer, texts[slice(*span)])) for span in ranges)
-        parts = _finish_parts(folder / "parts" / "tokens", work, executor)
-        _merge(
-            folder / "tokens",
-            parts,
-            facts,
-            {"documents.json": json.dumps([document.id for document in corpus.documents], ensure_ascii=False)},
-        )
+    texts = [document.text for document in corpus.documents]
+    named = {"documents.json": json.dumps([document.id for document in corpus.documents], ensure_ascii=False)}
+    work = ((span, partial(_tokenise, tokenizer, texts[slice(*span)])) for span in ranges)
+    _build(folder / "tokens", folder / "parts" / "tokens", work, executor, facts, named)
     for chunking in chunkings:
         chunking = Chunking.parse(chunking) if isinstance(chunking, str) else chunking
         place = _chunk_folder(folder, str(chunking))
-        if not place.is_dir():
-            work = (
-                (
-                    span,
-                    partial(
-                        _cut,
-                        folder,
-                        replace(corpus, documents=corpus.documents[slice(*span)], queries=()),
-                        chunking,
-                        span[0],
-                    ),
-                )
-                for span in ranges
-            )
-            parts = _finish_parts(folder / "parts" / place.name, work, executor)
-            _merge(place, parts, {**facts, "chunking": str(chunking)}, {})
+        documents = ((span, replace(corpus, documents=corpus.documents[slice(*span)], queries=())) for span in ranges)
+        work = ((span, partial(_cut, folder, part, chunking, span[0])) for span, part in documents)
+        _build(place, folder / "parts" / place.name, work, executor, {**facts, "chunking": str(chunking)}, {})
     return Prepared.open(folder)
+
+
+def _build(
+    place: Path, parts: Path, work: Iterable[Task], executor: Executor | None, facts: dict, texts: dict[str, str],
+) -> None:
+    """Builds `place` from its parts, if it is not there. Another process may finish it meanwhile and sweep the parts."""
+    if place.is_dir():
+        return
+    try:
+        _merge(place, _finish_parts(parts, work, executor), facts, texts)
+    except FileNotFoundError:
+        if not place.is_dir():
+            raise
 
 
 def _chunk_folder(folder: Path, spelling: str) -> Path:
