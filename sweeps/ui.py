@@ -17,6 +17,7 @@ from urllib.parse import urlencode
 
 from corpora.errors import InputError, Problem, StockpotError
 from sweeps import mlflow_store
+from sweeps.interruptible import interruptible
 from sweeps.ledger import Ledger
 from sweeps.mlflow_view import runs_page
 
@@ -34,9 +35,9 @@ def ui(folder: Path, host: str = "127.0.0.1", port: int = 5000, say: Callable[[s
         raise InputError(
             Problem(str(folder), "holds no mlflow.db; give a sweep's folder, or make the store with `stockpot sync`")
         )
-    before = signal.signal(signal.SIGTERM, lambda *_: signal.raise_signal(signal.SIGINT))
     try:
-        with Server(mlflow_store.default_uri(folder), Path(folder) / "mlartifacts", host, free_port(host, port)) as server:
+        store_uri, artifacts = mlflow_store.default_uri(folder), Path(folder) / "mlartifacts"
+        with interruptible(), Server(store_uri, artifacts, host, free_port(host, port)) as server:
             say(f"Starting the MLflow UI on {store} ...")
             server.wait_until_up()
             say(f"MLflow UI: {_sweeps_page(server.url, folder)}  (Ctrl-C ends it)")
@@ -44,8 +45,6 @@ def ui(folder: Path, host: str = "127.0.0.1", port: int = 5000, say: Callable[[s
             raise StockpotError(f"the MLflow server ended by itself:\n{server.tail()}")
     except KeyboardInterrupt:
         say("MLflow UI stopped.")
-    finally:
-        signal.signal(signal.SIGTERM, before)
 
 
 def _sweeps_page(url: str, folder: Path) -> str:
