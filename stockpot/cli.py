@@ -25,6 +25,9 @@ for module in (demo, sweep, evaluate, soup):
 app.add_typer(corpus.app, name="corpus")
 app.add_typer(checkpoint.app, name="checkpoint")
 
+INTERRUPTED = 130
+"""What typer makes of Ctrl-C."""
+
 
 def main() -> None:
     """The console script: every error of ours becomes its message and its exit code."""
@@ -37,9 +40,11 @@ def main() -> None:
     except StockpotError as error:
         output.progress.print(f"[bold red]error[/bold red] {output.plain(error)}", soft_wrap=True)
         sys.exit(error.exit_code)
-    except KeyboardInterrupt:
-        output.progress.print("interrupted; what was finished is kept, and --resume goes on from there")
-        sys.exit(FAILED)
+    except SystemExit as ended:
+        if ended.code == INTERRUPTED:
+            output.progress.print("interrupted; what was finished is kept, and --resume goes on from there")
+            sys.exit(FAILED)
+        raise
     except BrokenPipeError:
         sys.exit(FAILED)
     except OSError as error:  # a file that cannot be read or written, a full disk

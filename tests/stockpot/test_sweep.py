@@ -160,6 +160,7 @@ def test_the_same_seed_gives_the_same_ledger_and_interruptions_change_nothing(fi
         said = driver.communicate(timeout=120)[1]
         assert "Traceback" not in said
         assert driver.returncode == (1 if blow == signal.SIGTERM else -signal.SIGKILL), said
+        assert blow == signal.SIGKILL or "--resume goes on from there" in said
     done = stockpot("sweep", tiny_yaml, "--out", out, "--resume", "--json", timeout=900)
     state = Ledger.open(out).state()
     assert comparable(state) == comparable(Ledger.open(Path(finished["sweep"])).state())
