@@ -75,11 +75,8 @@ def _encoder(checkpoint: str | None, vectors: Path | None, corpora: list[Any]) -
         if len(corpora) != 1:
             raise InputError(Problem("--vectors", f"holds the vectors of one corpus, found {len(corpora)} --corpus"))
         return FileVectors.read(vectors, corpora[0])
-    import torch
-
     from sweeps.evaluations import encoder_of
 
-    torch.set_num_threads(torch.get_num_threads())
     if checkpoint in WORDS:
         from trainables.base import encoder_folder
 
