@@ -11,87 +11,26 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator
 from functools import cached_property
 from pathlib import Path
-from typing import Annotated, Any, Literal, get_args
+from typing import Any, Literal
 
-from pydantic import BaseModel, Discriminator, Field, Tag, ValidationError, field_validator, model_validator
+from pydantic import Field, ValidationError, field_validator, model_validator
 from pydantic_core import PydanticCustomError
 
 import evaluators.suites
 from corpora.chunkings import Chunking
 from corpora.errors import InputError, Problem
 from evaluators.codes import PRECISIONS
-from sweeps.space import Real, Space, candidates, leaves, nearest, short
+from sweeps.config_reading import messages, resolved
+from sweeps.corpora_config import Corpora
+from sweeps.space import Real, Space, candidates, leaves, short
 from sweeps.space_reading import read_space
 from sweeps.yaml_file import read_yaml
 from trainables.recipe import Frozen, StudentConfig, TeacherConfig
 
 SUITES = tuple(evaluators.suites.SUITES)
 INLINE_METRICS = ("inline/Answer@10", "inline/Document@1")
-SPLITS = ("train", "dev", "confirm", "test")
-
-Folders = Annotated[tuple[str, ...], Field(min_length=1)]
-
-
-class CutCorpora(Frozen):
-    """One folder, cut by family into splits, frozen on first use; with `train`, one to train on apart from it."""
-
-    folder: str
-    train: str | None = Field(
-        None, description="training corpus of its own: then `folder` is cut into dev, confirm and test only"
-    )
-    shares: dict[Literal["train", "dev", "confirm", "test"], float] = Field({"train": 0.6, "dev": 0.2, "confirm": 0.2})
-    seed: int = Field(0, ge=0)
-    threshold: float = Field(
-        0.7, gt=0, le=1, description="Jaccard similarity of near-duplicates, where no family is given"
-    )
-
-    @model_validator(mode="after")
-    def _whole(self) -> CutCorpora:
-        shares = self.shares
-        needed = {"dev"} if self.train else {"train", "dev"}
-        if not needed <= set(shares) or min(shares.values()) <= 0 or abs(sum(shares.values()) - 1) > 1e-9:
-            raise ValueError(f"shares need {' and '.join(sorted(needed))}, each over 0, and sum to 1; found {shares}")
-        if self.train and "train" in shares:
-            raise ValueError("`train` names a training corpus of its own: leave train out of the shares")
-        return self
-
-
-class SplitCorpora(Frozen):
-    """Splits that are folders of their own: dev, confirm and test may be lists of folders, each a task of its own."""
-
-    train: Annotated[tuple[str, ...], Field(min_length=1, max_length=1, description="one corpus")]
-    dev: Folders
-    confirm: tuple[str, ...] = ()
-    test: tuple[str, ...] = ()
-
-    @field_validator("*", mode="before")
-    @classmethod
-    def _listed(cls, given: Any) -> Any:
-        return [given] if isinstance(given, str) else given
-
-
-class GeneratedCorpora(Frozen):
-    """The built-in generator's corpora."""
-
-    generate: Literal["demo", "quick"]
-    seed: int = Field(0, ge=0)
-
-
-def _form(given: Any) -> str:
-    keys = given if isinstance(given, dict) else vars(given)
-    return "<generated>" if "generate" in keys else "<cut>" if "folder" in keys else "<split>"
-
-
-FORMS = {"<cut>": CutCorpora, "<split>": SplitCorpora, "<generated>": GeneratedCorpora}
-Corpora = Annotated[
-    Annotated[CutCorpora, Tag("<cut>")]
-    | Annotated[SplitCorpora, Tag("<split>")]
-    | Annotated[GeneratedCorpora, Tag("<generated>")],
-    Discriminator(_form),
-]
 
 
 class Objective(Frozen):
@@ -242,57 +181,10 @@ def load(path: Path) -> SweepConfig:
     path = Path(path)
     data, lines = read_yaml(path)
     try:
-        return SweepConfig.model_validate(_resolved(data, path.absolute().parent))
+        return SweepConfig.model_validate(resolved(data, path.absolute().parent))
     except ValidationError as error:
-        found = [(key, message) for one in error.errors() for key, message in _messages(one)]
+        found = [(key, message) for one in error.errors() for key, message in messages(one, SweepConfig)]
     raise InputError(Problem(f"{path}:{lines.of(key)}: {'.'.join(key)}", message) for key, message in found)
-
-
-def _messages(error: dict[str, Any]) -> Iterator[tuple[tuple[str, ...], str]]:
-    """pydantic's error as (key path, message) in the words of the YAML."""
-    key = tuple(str(part) for part in error["loc"] if not str(part).startswith("<"))
-    if "problems" in error.get("ctx", {}):
-        for problem in error["ctx"]["problems"]:
-            yield (*key, *problem.where.split(".")), problem.message
-    elif error["type"] == "extra_forbidden":
-        yield key, f"unknown key{nearest(key[-1], _keys_beside(error['loc']))}"
-    elif error["type"] == "missing":
-        yield key, "this key is missing"
-    elif error["type"] == "value_error":
-        yield key, error["msg"].removeprefix("Value error, ")  # our own words, which say what was found
-    else:
-        yield key, f"{error['msg']} (found {short(error['input'])[:200]})"
-
-
-def _keys_beside(loc: tuple[str | int, ...]) -> list[str]:
-    """The keys that the model at `loc`'s parent knows."""
-    model: Any = SweepConfig
-    for part in loc[:-1]:
-        if part in FORMS:
-            model = FORMS[part]
-        elif part in getattr(model, "model_fields", {}):
-            inner = [model.model_fields[part].annotation]
-            while inner and not (isinstance(inner[0], type) and issubclass(inner[0], BaseModel)):
-                inner = [*get_args(inner[0]), *inner[1:]]
-            model = inner[0] if inner else None
-    return [field.alias or name for name, field in model.model_fields.items()]
-
-
-def _resolved(data: dict[str, Any], base: Path) -> dict[str, Any]:
-    """The paths of corpora, student and teacher, made absolute; names such as `minilm` stay."""
-
-    def absolute(value: Any, key: str) -> Any:
-        if isinstance(value, list):
-            return [absolute(item, key) for item in value]
-        is_path = isinstance(value, str) and value != "minilm"
-        return str((base / Path(value).expanduser()).resolve()) if is_path else value
-
-    sections = {"corpora": ("folder", *SPLITS), "student": ("encoder",), "teacher": ("path",)}
-    out = dict(data)
-    for section, keys in sections.items():
-        if isinstance(data.get(section), dict):
-            out[section] = {k: absolute(v, k) if k in keys else v for k, v in data[section].items()}
-    return out
 
 
 def _space_problems(config: SweepConfig) -> list[Problem]:

@@ -15,7 +15,8 @@ import numpy as np
 
 from corpora.documents import Corpus
 from corpora.errors import InputError, Problem
-from sweeps.config import CutCorpora, GeneratedCorpora, SplitCorpora, SweepConfig
+from sweeps.config import SweepConfig
+from sweeps.corpora_config import CutCorpora, GeneratedCorpora, SplitCorpora
 from sweeps.estimates import CorpusSize, Estimate, ModelSize, estimate
 from sweeps.search import Searcher
 from sweeps.space import candidates, default_of

@@ -17,7 +17,8 @@ from corpora.files import build_folder
 from corpora.prepared import prepare
 from corpora.splits import cut, freeze
 from corpora.tokens import Tokenizer
-from sweeps.config import CutCorpora, GeneratedCorpora, SplitCorpora, SweepConfig
+from sweeps.config import SweepConfig
+from sweeps.corpora_config import CutCorpora, GeneratedCorpora, SplitCorpora
 from sweeps.space import candidates
 from trainables.base import build_base
 from trainables.data import TrainingData

@@ -8,7 +8,8 @@ import pickle
 import pytest
 
 from corpora.errors import InputError
-from sweeps.config import SUITES, CutCorpora, GeneratedCorpora, SplitCorpora, SweepConfig, load
+from sweeps.config import SUITES, SweepConfig, load
+from sweeps.corpora_config import CutCorpora, GeneratedCorpora, SplitCorpora
 
 GOOD = """\
 name: a sweep
