@@ -7,7 +7,7 @@ Events and their payloads (`time` is added by the ledger):
     closed      status finished | interrupted | failed, reason
     proposed    ordinal, params (the full recipe), varied (the searched fields only)
     started     ordinal
-    report      ordinal, step, metrics (inline metrics and losses), seconds? {part: seconds}
+    report      ordinal, step, metrics (inline metrics and losses), seconds? {part: seconds}, system? {what: number}
     checkpoint  ordinal, step, folder (from the sweep's folder), sha256 (of the weights)
     scores      ordinal, step, split, figures, per_query (parquet, from the sweep's folder), seconds?
     retried     ordinal, reason: its worker died, it goes on from its newest checkpoint
@@ -30,7 +30,7 @@ from sys import intern
 from typing import Any, NamedTuple
 
 ENDS = ("finished", "stopped", "failed")
-NOT_COMPARED = {"time", "seconds", "folder", "per_query", "trial_id", "sweep_id", "run_id", "host", "reason"}
+NOT_COMPARED = {"time", "seconds", "system", "folder", "per_query", "trial_id", "sweep_id", "run_id", "host", "reason"}
 
 
 def trial_id(sweep_id: str, ordinal: int) -> str:
@@ -46,6 +46,7 @@ class Report(NamedTuple):
     metrics: dict[str, float]
     time: float
     seconds: dict[str, float]
+    system: Mapping[str, float] = {}  # what its worker took: trainables/usage.py
 
 
 class Scores(NamedTuple):
@@ -75,6 +76,7 @@ class Trial:
     checkpoints: dict[int, Checkpoint] = field(default_factory=dict)  # by step
     reason: str = ""
     retries: list[str] = field(default_factory=list)  # why its worker was started again
+    retried: list[float] = field(default_factory=list)  # and when
     started: float | None = None
     ended: float | None = None
 
@@ -182,7 +184,7 @@ def _report(state: LedgerState, event: Mapping[str, Any]) -> bool:
         return _known(f"trial {trial.ordinal} at step {step}", trial.reports[step].metrics, event["metrics"])
     _must_go_on(trial, f"a report of step {step}")
     metrics = {intern(name): value for name, value in event["metrics"].items()}
-    trial.reports[step] = Report(metrics, event["time"], event.get("seconds") or {})
+    trial.reports[step] = Report(metrics, event["time"], event.get("seconds") or {}, _interned(event.get("system")))
     return True
 
 
@@ -212,6 +214,7 @@ def _retried(state: LedgerState, event: Mapping[str, Any]) -> bool:
     trial = _trial(state, event)
     _must_go_on(trial, "a retry")
     trial.retries.append(event["reason"])
+    trial.retried.append(event["time"])
     trial.status = "proposed"
     return True
 
@@ -245,6 +248,11 @@ def _add_scores(held: dict[Any, Scores], key: Any, event: Mapping[str, Any], whe
     figures = {intern(name): value for name, value in event["figures"].items()}
     held[key] = Scores(figures, event.get("per_query"), event["time"], event.get("seconds"))
     return True
+
+
+def _interned(numbers: Mapping[str, float] | None) -> dict[str, float]:
+    """With names that every trial shares: a driver holds many thousand of these."""
+    return {intern(name): value for name, value in (numbers or {}).items()}
 
 
 def _trial(state: LedgerState, event: Mapping[str, Any]) -> Trial:

@@ -208,7 +208,7 @@ class Sweep:
         step, folder = report["step"], self._trial_folder(ordinal) / report["checkpoint"]
         sha256 = sha256_of(folder / "model.safetensors")
         conductor.reported([
-            ("report", {"ordinal": ordinal, "step": step, "metrics": report["metrics"], "seconds": report["seconds"]}),
+            ("report", {"ordinal": ordinal, "step": step, "metrics": report["metrics"], "seconds": report["seconds"], "system": report.get("system")}),
             ("checkpoint", {"ordinal": ordinal, "step": step, "folder": str(folder.relative_to(self.folder)), "sha256": sha256}),
         ])
         return step

@@ -62,13 +62,14 @@ class TuneTrial(tune.Trainable):
     def _train(self, until: int) -> dict[str, Any]:
         from trainables.inline import inline_metrics
         from trainables.training import Trainer
+        from trainables.usage import Usage
 
         if self._loop is None:
             # Never from a checkpoint whose report was lost with the worker: its measures are worked out again.
             places = (Path(self._config[name]) for name in ("data", "base", "folder"))
             self._loop = Trainer.open(self._recipe, *places, up_to=self._reported)
             self._loop.train(self._reported)
-        clock = [time.monotonic()]
+        usage, clock = Usage(), [time.monotonic()]
         measures = self._loop.train(until)
         clock.append(time.monotonic())
         checkpoint = self._loop.checkpoint()
@@ -81,4 +82,5 @@ class TuneTrial(tune.Trainable):
             "checkpoint": checkpoint.name,
             "metrics": {**metrics, **measures},
             "seconds": {part: after - before for part, before, after in zip(parts, clock, clock[1:], strict=False)},
+            "system": usage.taken(),
         }
