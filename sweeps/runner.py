@@ -40,8 +40,12 @@ BASELINES = {UNTRAINED: CHECKPOINT, "isolated sentences": ISOLATED, "BM25": BM25
 class Sweep:
     """One driver's run of the sweep in `folder`, which holds everything the sweep makes."""
 
-    def __init__(self, config: SweepConfig, folder: Path, say: Say, clock: Callable[[], float] = time.time):
+    def __init__(
+        self, config: SweepConfig, folder: Path, say: Say, clock: Callable[[], float] = time.time, trials_only: bool = False,
+    ):
+        """`trials_only`: neither baselines nor a soup, for sweeps that measure something else (`stockpot noise`)."""
         self.config, self.folder, self.say, self.clock = config, Path(folder).absolute(), say, clock
+        self.trials_only = trials_only
         self.failures: dict[Any, str] = {}
         """Evaluations that failed, by what they were of."""
         self.places: dict[str, Any] = {}
@@ -55,8 +59,15 @@ class Sweep:
             self.ledger = self._open_ledger(preparation, allow_changed_code)
             with self._projected(), self._closed():
                 self._train_and_evaluate(preparation)
-                self._soup()
+                if not self.trials_only:
+                    self._soup()
         return self.ledger.state()
+
+    def prepare(self) -> Preparation:
+        """Only what all trials share, made or found: a sweep in this folder then starts at once."""
+        self._check_folder(resume=True)
+        with leased(self.folder, self.clock), interruptible():
+            return prepare_sweep(self.config, self.folder, self.say)
 
     def _has_ledger(self) -> bool:
         """A driver that was killed while it prepared left none: the sweep begins anew, on what lies in store/."""
@@ -141,7 +152,7 @@ class Sweep:
                         pool.submit((ordinal, step), self._checkpoint_job(ordinal, step, preparation))
             conductor = Conductor(self.config, self.ledger, self.clock)
             self._tune(conductor, preparation, pool)
-            for name, kind in BASELINES.items():
+            for name, kind in () if self.trials_only else BASELINES.items():
                 if (name, "dev") not in self.ledger.state().baselines:
                     pool.submit(name, self._baseline_job(name, kind, preparation))
             self.say(f"{len(pool)} evaluations to go")
