@@ -15,18 +15,20 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal
 
-from pydantic import Field, ValidationError, field_validator, model_validator
+from pydantic import Field, field_validator, model_validator
 from pydantic_core import PydanticCustomError
 
 import evaluators.suites
 from corpora.chunkings import Chunking
 from corpora.errors import InputError, Problem
+from corpora.wording import short
+from corpora.yaml_file import read_yaml
+from corpora.yaml_model import validated
 from evaluators.codes import PRECISIONS
-from sweeps.config_reading import messages, resolved
-from sweeps.corpora_config import Corpora
-from sweeps.space import Real, Space, candidates, leaves, short
+from sweeps.config_reading import resolved
+from sweeps.corpora_config import FORMS, Corpora
+from sweeps.space import Real, Space, candidates, leaves
 from sweeps.space_reading import read_space
-from sweeps.yaml_file import read_yaml
 from trainables.recipe import Frozen, StudentConfig, TeacherConfig
 
 SUITES = tuple(evaluators.suites.SUITES)
@@ -180,11 +182,7 @@ def load(path: Path) -> SweepConfig:
     """Reads a sweep's YAML; relative paths in it start at its folder. Raises InputError with all problems."""
     path = Path(path)
     data, lines = read_yaml(path)
-    try:
-        return SweepConfig.model_validate(resolved(data, path.absolute().parent))
-    except ValidationError as error:
-        found = [(key, message) for one in error.errors() for key, message in messages(one, SweepConfig)]
-    raise InputError(Problem(f"{path}:{lines.of(key)}: {'.'.join(key)}", message) for key, message in found)
+    return validated(SweepConfig, resolved(data, path.absolute().parent), path, lines, FORMS)
 
 
 def _space_problems(config: SweepConfig) -> list[Problem]:

@@ -20,7 +20,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from difflib import get_close_matches
 from functools import cached_property
 from itertools import islice
 from typing import Any
@@ -29,6 +28,7 @@ import numpy as np
 from pydantic import ValidationError
 
 from corpora.errors import Problem
+from corpora.wording import short
 from trainables.recipe import Recipe
 
 CHECKED_COMBINATIONS = 512  # recipes tried together before anything starts
@@ -248,20 +248,6 @@ def same(left: Any, right: Any) -> bool:
     return left == right and isinstance(left, bool) == isinstance(right, bool)
 
 
-def short(value: Any) -> str:
-    """A value as people write it: 3 digits, chunking mixes as sums, lists as 384/128."""
-    if isinstance(value, bool) or value is None:
-        return str(value).lower()
-    if isinstance(value, float):
-        return f"{value:.3g}"
-    if isinstance(value, Mapping):
-        equal = all(share == next(iter(value.values())) for share in value.values())
-        return "+".join(str(key) if equal else f"{short(share)}*{key}" for key, share in value.items())
-    if isinstance(value, (list, tuple)):
-        return "/".join(short(item) for item in value)
-    return str(value)
-
-
 SHORT_NAMES = {
     "weight": "w", "document_temperature": "t_doc", "chunk_temperature": "t_chunk", "teacher_temperature": "t",
     "top_n": "n", "chunking_mix": "mix", "dimensions": "dims", "quantiser": "q", "learning_rate": "lr",
@@ -272,12 +258,6 @@ SHORT_NAMES = {
 def label(varied: Mapping[str, Any]) -> str:
     """A trial's name: `w=0.42 t=0.08 n=3 mix=sentence+tokens:64 dims=384/128`."""
     return " ".join(f"{SHORT_NAMES.get(name, name)}={short(value)}" for name, value in varied.items())
-
-
-def nearest(name: str, valid: list[str]) -> str:
-    """`; did you mean 'weight'?`, or the list of valid names."""
-    close = get_close_matches(name, valid, n=1)
-    return f"; did you mean {close[0]!r}?" if close else f"; allowed: {', '.join(valid)}"
 
 
 def _holds(values: Mapping[str, Any], name: str, wanted: tuple[Any, ...]) -> bool:

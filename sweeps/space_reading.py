@@ -8,6 +8,7 @@ from graphlib import CycleError, TopologicalSorter
 from typing import Any
 
 from corpora.errors import InputError, Problem
+from corpora.wording import nearest, short
 from sweeps.space import (
     Choice,
     Conditional,
@@ -17,9 +18,7 @@ from sweeps.space import (
     candidates,
     default_of,
     leaves,
-    nearest,
     same,
-    short,
 )
 from trainables.recipe import Recipe
 

@@ -10,7 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from corpora.errors import InputError
-from sweeps.space import Choice, candidates, label, short
+from corpora.wording import short
+from sweeps.space import Choice, candidates, label
 from sweeps.space_reading import read_space
 
 RICH = {
