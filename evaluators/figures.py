@@ -29,11 +29,13 @@ def figures_of(*results: Results) -> dict[str, Figure]:
     """Every figure that the results have values for, by file name."""
     suites = set().union(*(set(each.per_query.suite.unique()) for each in results))
     found: dict[str, Figure] = {}
-    if "chunk-size" in suites and any(_sizes(each).size for each in results):
+    if "chunk-size" in suites and any(sizes(each).size for each in results):
         found["chunk-size"] = chunk_size_curve(results)
     if "storage" in suites and any(each.dimension for each in results):
         found["storage"] = storage_frontier(results)
-    found |= {f"{suite}-domains": domain_bars(results, suite) for suite in ("conteb", "q2c", "q2d") if suite in suites}
+    found |= {f"{suite}-domains": domain_bars(results, suite) for suite in ("q2c", "q2d") if suite in suites}
+    if "conteb" in suites:
+        found["conteb-tasks"] = task_bars(results, "conteb")
     if "context" in suites:
         found["context"] = context_at_k(results)
         if any(each.queries.ability.notna().any() for each in results):
@@ -45,10 +47,10 @@ def chunk_size_curve(results: Sequence[Results]) -> Figure:
     """q2c nDCG@10 against chunk size in tokens, one line an encoder."""
     figure, axes = _axes("chunk size (tokens)", "nDCG@10, query to chunk")
     for place, each in enumerate(results):
-        curve = _sizes(each)
+        curve = sizes(each)
         axes.plot(curve.index, curve.to_numpy(), label=each.encoder, **_line(place))
     axes.set_xscale("log", base=2)
-    ticks = sorted({size for each in results for size in _sizes(each).index})
+    ticks = sorted({size for each in results for size in sizes(each).index})
     axes.set_xticks(ticks, [str(size) for size in ticks])
     return _finished(figure, axes)
 
@@ -94,12 +96,18 @@ def document_against_answer(points: pd.DataFrame, shade: str | None = None) -> F
 
 def domain_bars(results: Sequence[Results], suite: str, metric: str = "nDCG@10") -> Figure:
     """One group of bars a domain (the mean of its tasks), or a task where no domain is given; and the mean of all."""
+    columns = {each.encoder: each.domains(suite, metric).set_index("domain")["value"] for each in results}
+    if all(len(domains) == 1 for domains in columns.values()):
+        return task_bars(results, suite, metric)
+    return _bars(columns, f"{metric}, {suite}")
+
+
+def task_bars(results: Sequence[Results], suite: str, metric: str = "nDCG@10") -> Figure:
+    """One group of bars a task, and the unweighted mean of all."""
     columns = {}
     for each in results:
-        domains = each.domains(suite, metric).set_index("domain")["value"]
-        if len(domains) == 1:
-            domains = pd.concat([each.values(suite, metric).groupby("task").mean(), domains])
-        columns[each.encoder] = domains
+        means = each.values(suite, metric).groupby("task", sort=False).mean()
+        columns[each.encoder] = pd.concat([means, pd.Series({"all": means.mean()})])
     return _bars(columns, f"{metric}, {suite}")
 
 
@@ -149,7 +157,7 @@ def needle_curves(summaries: dict[str, pd.DataFrame], value: str = "normalised")
     return _finished(figure, axes)
 
 
-def _sizes(results: Results) -> pd.Series:
+def sizes(results: Results) -> pd.Series:
     """nDCG@10 by chunk size in tokens, mean over tasks, at full dimension and float32; empty without sizes."""
     found = {Chunking.parse(chunking).window: results.values("chunk-size", "nDCG@10", chunking=chunking)
              for chunking in results.per_query.chunking[results.per_query.suite == "chunk-size"].unique()

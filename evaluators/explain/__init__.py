@@ -1,0 +1,1 @@
+"""Why two evaluations differ: the queries that flipped, what each side retrieved, and what was asked for."""

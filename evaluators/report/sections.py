@@ -1,0 +1,167 @@
+"""The sections of a report: one a suite, as far as the results hold it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+import pandas as pd
+
+from evaluators import figures
+from evaluators.codes import bytes_per_vector
+from evaluators.report.evidence import evaluated, headline
+from evaluators.report.parts import Section, table, wide
+from evaluators.results import Results
+from evaluators.significance import paired_interval, sign_test
+from evaluators.suites import WHOLE
+from evaluators.suites.storage import frontier
+
+NDCG = "nDCG@10"
+
+
+def sections_of(results: Sequence[Results]) -> list[Section]:
+    """What was evaluated, the headline figures, and a section for every suite that some results hold."""
+    found = [evaluated(results), headline(results)]
+    for suite in dict.fromkeys([*SECTIONS, *(suite for each in results for suite in each.per_query.suite.unique())]):
+        holding = [each for each in results if (each.per_query.suite == suite).any()]
+        if holding:
+            found.append(SECTIONS[suite](holding) if suite in SECTIONS else _other(holding, suite))
+    return found
+
+
+def _conteb(results: Sequence[Results]) -> Section:
+    columns = _by_task(results, "conteb")
+    return Section("conteb: publishers' chunks", "nDCG@10 from queries to the chunks of a task's flat index; the mean over "
+                   "tasks is unweighted.", [wide("nDCG@10 by task", columns, "task")],
+                   {"conteb-tasks": figures.task_bars(results, "conteb")})
+
+
+def _domains(suite: str, title: str, text: str) -> Callable[[Sequence[Results]], Section]:
+    def section(results: Sequence[Results]) -> Section:
+        columns = {each.encoder: each.domains(suite).set_index("domain")["value"] for each in results}
+        tables = [wide("nDCG@10 by domain (the mean of its tasks)", columns, "domain"),
+                  wide("nDCG@10 by task", _by_task(results, suite), "task")]
+        if all(len(values) == 1 for values in columns.values()):  # no task has a domain
+            tables = tables[1:]
+        return Section(title, text, tables, {f"{suite}-domains": figures.domain_bars(results, suite)})
+
+    return section
+
+
+def _storage(results: Sequence[Results]) -> Section:
+    found = pd.concat([frontier(each.rows()).assign(encoder=each.encoder) for each in results], ignore_index=True)
+    if found.empty:
+        return _other(results, "storage")
+    found = found[["encoder", "precision", "dimension", "bytes", "value", "front"]]
+    found.columns = ["encoder", "precision", "dimension", "bytes per vector", NDCG, "on the front"]
+    return Section("Storage: quality against bytes per vector", "One line a precision. On the Pareto front is what no other "
+                   "setting of the encoder beats or equals for as many bytes or fewer.",
+                   [table("Every dimension and precision, by bytes", found.astype({"on the front": bool}), labels=2)],
+                   {"storage": figures.storage_frontier([each for each in results if each.dimension])})
+
+
+def _chunk_size(results: Sequence[Results]) -> Section:
+    columns = {}
+    for each in results:
+        held = {name.removeprefix("chunk-size/"): value for name, value in each.figures().items()
+                if name.startswith("chunk-size/") and name.removeprefix("chunk-size/").startswith((NDCG, "drop", "slope"))}
+        columns[each.encoder] = pd.Series(held, dtype=float)
+    curves = [each for each in results if len(figures.sizes(each)) > 1]
+    tests = pd.DataFrame([row for each in curves for row in _between_sizes(each)])
+    return Section("Score against chunk size", "Drop: points lost from the first size to the last. Slope: least squares "
+                   "of nDCG@10 on log2 of the size, so the gain per doubling. The paired tests set every size against the "
+                   "first, on the same queries.",
+                   [wide("nDCG@10, query to chunk", columns, "figure"),
+                    *([table("Paired tests between sizes", tests, labels=2)] if len(tests) else [])],
+                   {"chunk-size": figures.chunk_size_curve(curves)} if curves else {})
+
+
+def _between_sizes(results: Results) -> list[dict[str, object]]:
+    """Every size against the first: difference, its clustered interval, discordant queries and the exact sign test."""
+    chunkings = [f"tokens:{size}" for size in figures.sizes(results).index]
+    held = {chunking: results.values("chunk-size", NDCG, chunking=chunking) for chunking in chunkings}
+    rows = []
+    for other in chunkings[1:]:
+        difference = (held[other] - held[chunkings[0]]).dropna()
+        family = results.families().reindex(difference.index).tolist()
+        interval = paired_interval(difference.to_numpy(), family, np.random.default_rng(0))
+        test = sign_test(difference.to_numpy())
+        rows.append({"encoder": results.encoder, "sizes": f"{other} against {chunkings[0]}", "difference": interval.mean,
+                     "low": interval.low, "high": interval.high, "better": test.wins, "worse": test.losses, "p": test.p})
+    return rows
+
+
+def _context(results: Sequence[Results]) -> Section:
+    columns = {each.encoder: pd.Series({name.removeprefix("context/"): value for name, value in each.figures().items()
+                                        if name.startswith("context/")}) for each in results}
+    lucky = luck(results, [name for values in columns.values() for name in values.index])
+    if len(lucky):
+        columns["luck"] = lucky
+    tables, drawn = [wide("Means over queries", columns, "figure")], {"context": figures.context_at_k(results)}
+    able = [each for each in results if each.queries.ability.notna().any()]
+    for metric in [name for name in ("Document@1", "Answer@10", "EvidenceRecall@10")
+                   if able and all(f"context/{name}" in each.figures() for each in able)]:
+        shares = {each.encoder: each.abilities(metric).set_index("ability")["value"] for each in able}
+        tables.append(wide(f"{metric} by ability", shares, "ability"))
+        if metric == "Answer@10":
+            drawn["abilities"] = figures.ability_bars(able)
+    return Section("Document, answer and evidence at K", "Document@K: the best-ranked target document is among the first K. "
+                   "Answer@K: an answer chunk is among the first K of the whole index. EvidenceRecall@K: the share of the "
+                   "evidence's groups found among the document's first K other chunks, where the document itself is among "
+                   "the first 10. Luck: a query with one target and one answer chunk, ranked at random.", tables, drawn)
+
+
+def luck(results: Sequence[Results], names: Sequence[str]) -> pd.Series:
+    """What a random order finds of one target document, or of one answer chunk, at K: mean over tasks of K / size."""
+    tasks = pd.concat([each.tasks for each in results]).drop_duplicates("task").set_index("task")
+    chunks = {task: size for each in results for task, size in _index_sizes(each).items()}
+    sizes = {"Document": tasks.documents.to_numpy(float), "Answer": np.array([chunks.get(task, np.nan) for task in tasks.index])}
+    found = {}
+    for name in dict.fromkeys(names):
+        metric, _, k = name.partition("@")
+        if metric in sizes and np.isfinite(sizes[metric]).all():
+            found[name] = float(np.minimum(1, int(k) / sizes[metric]).mean())
+    return pd.Series(found, dtype=float)
+
+
+def _index_sizes(results: Results) -> dict[str, int]:
+    """Chunks of each task's index under the context suite's chunking, read off the bytes that it takes."""
+    counts = results.counts
+    held = counts[(counts.suite == "context") & (counts.chunking != WHOLE) & (counts.name == "index bytes")]
+    return {row.task: row.value // bytes_per_vector(row.dimension, row.precision) for row in held.itertuples()}
+
+
+def _spans(results: Sequence[Results]) -> Section:
+    columns = {each.encoder: pd.Series({name.removeprefix("spans/"): value for name, value in each.figures().items()
+                                        if name.startswith("spans/")}) for each in results}
+    return Section("Answer spans in what a reader gets", "SpanHit: one of the top chunks covers an answer span of the named "
+                   "document whole. UnionHit: they cover it together without a gap. `@Ntok`: the chunks that fit N tokens of "
+                   "context.", [wide("Means over queries", columns, "figure")])
+
+
+def _other(results: Sequence[Results], suite: str) -> Section:
+    """A suite that this page knows no figure for: its means as they are."""
+    rows = pd.concat([each.rows().assign(encoder=each.encoder) for each in results], ignore_index=True)
+    rows = rows[rows.suite == suite].astype({"task": str, "chunking": str, "precision": str, "metric": str})
+    return Section(suite, "Means over queries.", [table("Every setting", rows[
+        ["encoder", "task", "chunking", "precision", "metric", "dimension", "value", "queries"]], labels=5)])
+
+
+def _by_task(results: Sequence[Results], suite: str) -> dict[str, pd.Series]:
+    """Means by task, and of all tasks, per encoder."""
+    found = {}
+    for each in results:
+        means = each.values(suite, NDCG).groupby("task", sort=False).mean()
+        found[each.encoder] = pd.concat([means, pd.Series({"all": means.mean()})])
+    return found
+
+
+SECTIONS: dict[str, Callable[[Sequence[Results]], Section]] = {
+    "conteb": _conteb,
+    "q2c": _domains("q2c", "q2c: query to chunk", "nDCG@10 over the flat index of all chunks of a task."),
+    "q2d": _domains("q2d", "q2d: query to document", "nDCG@10, graded; a document counts as its best chunk."),
+    "storage": _storage,
+    "chunk-size": _chunk_size,
+    "context": _context,
+    "spans": _spans,
+}

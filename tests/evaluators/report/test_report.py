@@ -1,0 +1,120 @@
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from html.parser import HTMLParser
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from evaluators.evaluate import evaluate
+from evaluators.report import write_report
+from evaluators.report.evidence import intervals
+from evaluators.report.sections import luck, sections_of
+from evaluators.results import Results
+from evaluators.tasks import Task
+from tests.evaluators.worlds import Given, random_world
+
+SUITES = ("conteb", "q2c", "q2d", "storage", "context", "spans")
+HOSTILE = "<script>alert('x')</script> & \"|`*"
+
+
+@pytest.fixture(scope="module")
+def results() -> list[Results]:
+    made = []
+    for sign in (1, -1):
+        worlds = [random_world(seed) for seed in (5, 6)]
+        parts = [evaluate(Given(queries * sign, vectors), [Task(name, corpus, domain="law" if name == "one" else HOSTILE)],
+                          SUITES, dimensions=(6, 3), chunking="given")
+                 for name, (corpus, queries, vectors) in zip(("one", "two"), worlds, strict=True)]
+        frames = {name: pd.concat([getattr(part, name).astype(object) for part in parts], ignore_index=True)
+                  for name in ("per_query", "queries", "tasks", "counts")}
+        frames["per_query"] = frames["per_query"].astype({"dimension": int, "value": float})
+        made.append(Results("given", **frames))
+    return made
+
+
+class Page(HTMLParser):
+    """Tags, what they refer to, and the words between them."""
+
+    def __init__(self, text: str):
+        super().__init__()
+        self.tags, self.targets, self.words = [], [], []
+        self.feed(text)
+
+    def handle_starttag(self, tag, attrs):
+        self.tags.append(tag)
+        self.targets += [value for name, value in attrs if name in ("src", "href")]
+
+    def handle_data(self, data):
+        self.words.append(data)
+
+
+def test_one_file_that_loads_nothing_and_escapes_everything(results, tmp_path):
+    write_report(tmp_path, results)
+    page = Page((tmp_path / "report.html").read_text())
+    assert "script" not in page.tags and HOSTILE in page.words
+    assert page.tags.count("img") == len(list(tmp_path.glob("*.png"))) > 3
+    assert all(target.startswith(("data:image/png;base64,", "#section-")) for target in page.targets)
+
+
+def test_markdown_shows_figures_beside_it_and_no_markup_of_ids(results, tmp_path):
+    write_report(tmp_path, results)
+    text = (tmp_path / "report.md").read_text()
+    assert {name for name in re.findall(r"\]\(([^)]*)\)", text)} == {path.name for path in tmp_path.glob("*.png")}
+    assert "<script>" not in text
+    for block in re.findall(r"(?:^\|.*\n)+", text, re.MULTILINE):
+        assert len({len(re.findall(r"(?<!\\)\|", line)) for line in block.splitlines()}) == 1
+
+
+def test_equal_results_give_equal_bytes(results, tmp_path):
+    for name in ("a", "b"):
+        write_report(tmp_path / name, results)
+    assert {path.name: path.read_bytes() for path in (tmp_path / "a").iterdir()} == {
+        path.name: path.read_bytes() for path in (tmp_path / "b").iterdir()}
+
+
+def test_every_number_of_the_tables_is_the_results_own(results):
+    one = results[0]
+    found = {section.title.partition(":")[0]: section for section in sections_of([one])}
+    by_task = dict(row[:2] for row in found["conteb"].tables[0].rows)
+    means = one.values("conteb", "nDCG@10").groupby("task").mean()
+    assert by_task == {"one": f"{means['one']:.4f}", "two": f"{means['two']:.4f}", "all": f"{means.mean():.4f}"}
+    domains = dict(row[:2] for row in found["q2c"].tables[0].rows)
+    assert set(domains) == {"law", HOSTILE, "all"}
+    corpora = found["What was evaluated"].tables[1]
+    assert [row[3] for row in corpora.rows] == list(one.tasks.corpus_sha256)
+
+
+def test_intervals_hold_the_mean_and_shrink_to_it_where_nothing_varies(results):
+    one = results[0]
+    found = intervals(one)
+    assert {name: mean for name, (mean, _, _) in found.items()} == {
+        name: value for name, value in one.figures().items() if not name.startswith("storage/")}
+    assert all(low - 1e-12 <= mean <= high + 1e-12 for mean, low, high in found.values())
+    frame = one.per_query.assign(value=0.5)
+    assert all(np.allclose(triple, 0.5) for triple in intervals(replace(one, per_query=frame)).values())
+
+
+def test_luck_is_one_target_in_a_random_order(results):
+    one = results[0]
+    chunks = [len(random_world(seed)[2]) for seed in (5, 6)]
+    documents = one.tasks.documents.to_numpy(float)
+    found = luck([one], ["Document@1", "Answer@10", "AllEvidence@10"])
+    assert found.to_dict() == pytest.approx({
+        "Document@1": np.mean(1 / documents), "Answer@10": np.mean([min(1, 10 / size) for size in chunks])})
+
+
+def test_only_what_was_measured_has_a_section(results):
+    one = results[0]
+    alone = replace(one, per_query=one.per_query[one.per_query.suite == "q2d"])
+    assert [section.title.partition(":")[0] for section in sections_of([alone])] == [
+        "What was evaluated", "Headline figures", "q2d"]
+
+
+def test_a_suite_without_a_page_of_its_own_is_listed(results):
+    one = results[0]
+    strange = one.per_query[one.per_query.suite == "q2d"].assign(suite="strange")
+    section = sections_of([replace(one, per_query=strange)])[-1]
+    assert section.title == "strange" and section.tables[0].rows
