@@ -50,7 +50,7 @@ def write_qrels(path: Path, rows: Iterable[tuple[str, str, int]]) -> None:
 def write_gold(folder: Path, task: str, chunking: str, index: Index, judgments: Judgments) -> None:
     """Qrels of one task under one chunking: of its chunks and of its documents; and which id stands for which."""
     names = [query.id for query in judgments.corpus.queries]
-    stem = _stem(task, chunking)
+    stem = file_stem(task, chunking)
     write_qrels(folder / f"{stem}.chunks.qrels", (
         (name, index.chunk_ids[place], 1)
         for name, found in zip(names, judgments.relevant, strict=True) for place in found.tolist()))
@@ -67,9 +67,14 @@ def write_view(
 ) -> None:
     """Runs of one view: over chunks and over documents."""
     names = [query.id for query in view.judgments.corpus.queries]
-    stem = f"{_stem(task, chunking)}.d{dimension}.{precision}"
-    write_run(folder / f"{stem}.chunks.run", names, index.chunk_ids, view.chunks, tag)
-    write_run(folder / f"{stem}.documents.run", names, index.document_ids, view.documents, tag)
+    write_run(run_path(folder, task, chunking, dimension, precision, "chunks"), names, index.chunk_ids, view.chunks, tag)
+    write_run(run_path(folder, task, chunking, dimension, precision, "documents"), names, index.document_ids,
+              view.documents, tag)
+
+
+def run_path(folder: Path, task: str, chunking: str, dimension: int, precision: str, of: str) -> Path:
+    """Where `write_view` puts the run over `of`: chunks or documents."""
+    return folder / f"{file_stem(task, chunking)}.d{dimension}.{precision}.{of}.run"
 
 
 def read_run(path: Path) -> dict[str, dict[str, float]]:
@@ -98,10 +103,10 @@ def read_qrels(path: Path) -> dict[str, dict[str, int]]:
 def measure(run: Run, qrels: Qrels, metrics: Sequence[str]) -> dict[str, dict[str, float]]:
     """trec_eval's measures per judged query: nDCG@k, nDCG, AP, RR, P@k, R@k. A query without results counts 0."""
     queries = list(qrels)
-    ranked = [_ranked(run.get(query, {})) for query in queries]
-    depth = max((len(found) for found in ranked), default=0)
+    lists = [ranked(run.get(query, {})) for query in queries]
+    depth = max((len(found) for found in lists), default=0)
     gains = np.zeros((len(queries), depth), np.int64)
-    for row, (query, found) in enumerate(zip(queries, ranked, strict=True)):
+    for row, (query, found) in enumerate(zip(queries, lists, strict=True)):
         gains[row, :len(found)] = [qrels[query].get(each, 0) for each in found]
     grades = [list(qrels[query].values()) for query in queries]
     values = {metric: _value(Metric.parse(metric), gains, grades) for metric in metrics}
@@ -125,7 +130,8 @@ def _value(metric: Metric, gains: np.ndarray, grades: Sequence[Sequence[int]]) -
     raise InputError(Problem(f"metric {metric}", "of a run there are nDCG, nDCG@K, AP, RR, P@K and R@K"))
 
 
-def _ranked(found: Mapping[str, float]) -> list[str]:
+def ranked(found: Mapping[str, float]) -> list[str]:
+    """A query's results in order: score descending, then id bytes descending."""
     names = list(found)
     order = np.argsort(packed(np.array(list(found.values()), np.float32), places(names)))[::-1]
     return [names[place] for place in order]
@@ -150,5 +156,6 @@ def _number(text: str, kind: type, where: str, problems: list[Problem]) -> float
         return kind(0)
 
 
-def _stem(task: str, chunking: str) -> str:
+def file_stem(task: str, chunking: str) -> str:
+    """What the names of one task's files under one chunking begin with."""
     return "".join(each if each.isalnum() or each in "-_." else "-" for each in f"{task}.{chunking}")
