@@ -8,11 +8,12 @@ decided in the order of trials (DESIGN section 7).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from enum import Enum
 from typing import Any
 
 from sweeps.config import SweepConfig
+from sweeps.constraints import untrained_figures
 from sweeps.ledger import Ledger
 from sweeps.ledger_state import Trial
 from sweeps.schedulers import scheduler_of
@@ -27,19 +28,22 @@ class Next(Enum):
 
 
 class Conductor:
-    """`clock` gives seconds since 1970; `begun` is when the sweep's time budget began to run."""
+    """`clock` gives seconds since 1970; `earlier`: trials of earlier sweeps that the search learns from."""
 
-    def __init__(self, config: SweepConfig, ledger: Ledger, clock: Callable[[], float]):
+    def __init__(self, config: SweepConfig, ledger: Ledger, clock: Callable[[], float], earlier: Sequence[Trial] = ()):
         self.config, self.ledger, self.clock = config, ledger, clock
-        self._searcher = Searcher(config)
+        self._searcher = Searcher(config, earlier)
         self._scheduler = scheduler_of(config)
         self._deterministic = config.order == "deterministic"
         self._unfinished = [trial.ordinal for trial in self.trials.values() if not trial.has_ended]
         self._active: set[int] = set()
+        self._settled: dict[int, Trial] = {}  # whose results proposals may learn from, once for ever
         self.unscored: set[int] = set()
         """Trials of which an evaluation failed: nobody waits for their scores."""
         self.stopping = False
-        """No further proposals: the budget is spent, or the user asked to stop."""
+        """No further proposals: the user asked to stop."""
+        self.reason = ""
+        """Which budget ended the proposals, if one did."""
 
     @property
     def trials(self) -> dict[int, Trial]:
@@ -52,12 +56,13 @@ class Conductor:
         if self._unfinished:
             return self._start(self._unfinished.pop(0))
         ordinal = len(self.trials)
-        if self.stopping or ordinal >= self._searcher.trials or self._out_of_time():
+        if self.stopping or ordinal >= self._searcher.trials or self._is_spent():
             return Next.DONE
         visible, pending = self._seen_by(ordinal)
-        if self._deterministic and any(trial.ordinal <= ordinal - self.config.resources.slots for trial in pending):
+        waits = self._deterministic and self._searcher.learns(ordinal)
+        if waits and any(trial.ordinal <= ordinal - self.config.resources.slots for trial in pending):
             return Next.WAIT
-        suggestion = self._searcher.ask(ordinal, visible, pending)
+        suggestion = self._searcher.ask(ordinal, visible, pending, untrained_figures(self.ledger.state()))
         proposal = {"ordinal": ordinal, "params": suggestion.recipe.model_dump(mode="json"), "varied": suggestion.varied}
         self.ledger.append("proposed", proposal, self.clock())
         return self._start(ordinal)
@@ -65,21 +70,29 @@ class Conductor:
     def _seen_by(self, ordinal: int) -> tuple[list[Trial], list[Trial]]:
         """The trials whose results the proposal may learn from, and those it only knows of."""
         newest = ordinal - self.config.resources.slots if self._deterministic else ordinal
-        visible, pending = [], []
         for trial in self.trials.values():
-            settled = self._searcher.is_settled(trial) or (trial.has_ended and trial.ordinal in self.unscored)
-            (visible if settled and trial.ordinal <= newest else pending).append(trial)
+            if trial.ordinal not in self._settled and self._is_settled(trial):
+                self._settled[trial.ordinal] = trial
+        visible = [trial for trial in self._settled.values() if trial.ordinal <= newest]
+        pending = [trial for trial in self.trials.values() if trial.ordinal not in self._settled or trial.ordinal > newest]
         return visible, pending
+
+    def _is_settled(self, trial: Trial) -> bool:
+        return self._searcher.is_settled(trial) or (trial.has_ended and trial.ordinal in self.unscored)
 
     def _start(self, ordinal: int) -> Trial:
         self.ledger.append("started", {"ordinal": ordinal}, self.clock())
         self._active.add(ordinal)
         return self.trials[ordinal]
 
-    def _out_of_time(self) -> bool:
-        """Time counts from the sweep's first event, so a resumed sweep gets no second budget."""
-        hours = self.config.budget.hours
-        return hours is not None and self.clock() - self.ledger.state().sweep["time"] > 3600 * hours
+    def _is_spent(self) -> bool:
+        """Both budgets count from the sweep's first event, so a resumed sweep gets no second one."""
+        budget = self.config.budget
+        if budget.hours is not None and self.clock() - self.ledger.state().sweep["time"] > 3600 * budget.hours:
+            self.reason = f"budget.hours: {budget.hours:g} hours are over"
+        elif budget.gpu_hours is not None and (spent := gpu_hours(self.trials, self.config.resources.gpus)) >= budget.gpu_hours:
+            self.reason = f"budget.gpu_hours: {spent:.2f} of {budget.gpu_hours:g} are spent"
+        return bool(self.reason)
 
     def reported(self, events: list[tuple[str, Mapping[str, Any]]]) -> None:
         """Writes down what a trial reported: its metrics and its checkpoint, as events of the ledger."""
@@ -100,3 +113,13 @@ class Conductor:
     def retried(self, ordinal: int, reason: str) -> None:
         self.ledger.append("retried", {"ordinal": ordinal, "reason": reason}, self.clock())
         self.ledger.append("started", {"ordinal": ordinal}, self.clock())
+
+
+def gpu_hours(trials: Mapping[int, Trial], gpus: float) -> float:
+    """What trials and their evaluations computed, in hours of GPUs; waiting and a driver's absence cost nothing."""
+    seconds = sum(
+        sum(sum(report.seconds.values()) for report in trial.reports.values())
+        + sum(scores.seconds or 0.0 for checkpoint in trial.checkpoints.values() for scores in checkpoint.scores.values())
+        for trial in trials.values()
+    )
+    return gpus * seconds / 3600

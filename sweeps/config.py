@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Iterator
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal
@@ -18,7 +19,6 @@ from typing import Any, Literal
 from pydantic import Field, field_validator, model_validator
 from pydantic_core import PydanticCustomError
 
-import evaluators.suites
 from corpora.chunkings import Chunking
 from corpora.errors import InputError, Problem
 from corpora.wording import short
@@ -27,50 +27,10 @@ from corpora.yaml_model import validated
 from evaluators.codes import PRECISIONS
 from sweeps.config_reading import resolved
 from sweeps.corpora_config import FORMS, Corpora
+from sweeps.search_config import SUITES, Budget, Objective, SchedulerConfig, Search
 from sweeps.space import Real, Space, candidates, leaves
 from sweeps.space_reading import read_space
 from trainables.recipe import Frozen, StudentConfig, TeacherConfig
-
-SUITES = tuple(evaluators.suites.SUITES)
-INLINE_METRICS = ("inline/Answer@10", "inline/Document@1")
-
-
-class Objective(Frozen):
-    metric: str
-    direction: Literal["maximize", "minimize"] = "maximize"
-
-    @field_validator("metric")
-    @classmethod
-    def _a_figure(cls, metric: str) -> str:
-        suite, _, figure = metric.partition("/")
-        if suite not in SUITES or not figure:
-            raise ValueError(f"an objective is `suite/metric`, suite one of {', '.join(SUITES)}; found {metric!r}")
-        return metric
-
-
-class Search(Frozen):
-    sampler: Literal["random", "grid", "tpe", "nsga2"] = Field(
-        "tpe", description="tpe and nsga2 follow one objective or weigh several"
-    )
-    trials: int | None = Field(None, ge=1, description="trials proposed; only `grid` may leave it out (every point)")
-    seed: int = Field(0, ge=0)
-    objectives: tuple[Objective, ...] = (Objective(metric="context/Answer@10"), Objective(metric="context/Document@1"))
-    startup: int = Field(10, ge=1, description="random trials before tpe learns; the population of nsga2")
-
-    @model_validator(mode="after")
-    def _ends(self) -> Search:
-        if self.trials is None and self.sampler != "grid":
-            raise ValueError(f"sampler {self.sampler} needs `trials`")
-        return self
-
-
-class SchedulerConfig(Frozen):
-    """Which trials stop early, by a metric that the trial reports itself."""
-
-    kind: Literal["none", "asha", "median"] = "none"
-    metric: Literal["inline/Answer@10", "inline/Document@1"] = "inline/Answer@10"
-    grace: int = Field(20, ge=1, description="optimiser steps before the first decision")
-    reduction: int = Field(3, ge=2, description="asha: one in so many is kept at a rung")
 
 
 class Evaluation(Frozen):
@@ -95,12 +55,6 @@ class Evaluation(Frozen):
         if any(n < 1 for n in numbers) or len(set(numbers)) < len(numbers):
             raise ValueError(f"distinct positive numbers are needed, found {list(numbers)}")
         return numbers
-
-
-class Budget(Frozen):
-    """When no further trial is started; `search.trials` is the other limit."""
-
-    hours: float | None = Field(None, gt=0, description="wall time of the sweep")
 
 
 class Resources(Frozen):
@@ -159,7 +113,7 @@ class SweepConfig(Frozen):
 
     @model_validator(mode="after")
     def _fits_together(self) -> SweepConfig:
-        problems = [*_space_problems(self), *_evaluation_problems(self)]
+        problems = [*_space_problems(self), *_search_problems(self), *_evaluation_problems(self)]
         if problems:
             raise PydanticCustomError("sweep", "parts disagree", {"problems": problems})
         return self
@@ -198,14 +152,26 @@ def _space_problems(config: SweepConfig) -> list[Problem]:
     return problems
 
 
+def _search_problems(config: SweepConfig) -> Iterator[Problem]:
+    if config.search.replicates > 1 and "seed" in config.space.searched:
+        yield Problem("search.replicates", "replicates differ in `seed`, which recipe.seed searches: fix one of them")
+    if config.budget.gpu_hours and not config.resources.gpus:
+        yield Problem("budget.gpu_hours", "resources.gpus is 0: no GPU-hour is ever spent; limit `budget.hours`")
+
+
 def _evaluation_problems(config: SweepConfig) -> list[Problem]:
     problems = []
-    for where, objectives in (("search", config.search.objectives), ("soup", config.soup.objectives or ())):
-        for number, objective in enumerate(objectives):
-            suite = objective.metric.partition("/")[0]
+    named = {
+        "search.objectives": config.search.objectives,
+        "search.constraints": config.search.constraints,
+        "soup.objectives": config.soup.objectives or (),
+    }
+    for where, figures in named.items():
+        for number, figure in enumerate(figures):
+            suite = figure.metric.partition("/")[0]
             if suite not in config.evaluation.suites:
-                message = f"{objective.metric} needs the suite {suite}, which evaluation.suites leaves out"
-                problems.append(Problem(f"{where}.objectives.{number}.metric", message))
+                message = f"{figure.metric} needs the suite {suite}, which evaluation.suites leaves out"
+                problems.append(Problem(f"{where}.{number}.metric", message))
     if max(config.evaluation.dimensions, default=0) > config.student.dimension:
         problems.append(Problem("evaluation.dimensions", f"over student.dimension {config.student.dimension}"))
     return problems

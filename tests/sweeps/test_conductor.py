@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from sweeps.conductor import Conductor, Next
+from sweeps.conductor import Conductor, Next, gpu_hours
 from sweeps.config import SweepConfig
 from sweeps.ledger import Ledger
 from sweeps.ledger_state import comparable
@@ -67,7 +67,8 @@ class Simulation:
         weight = self.conductor.trials[ordinal].params["weight"]
         value = 1 - abs(weight - 0.6) + 0.01 * step
         metrics = {"inline/Answer@10": value, "inline/Document@1": 1 - weight}
-        self.conductor.reported([("report", {"ordinal": ordinal, "step": step, "metrics": metrics})])
+        seconds = {"train": 90.0, "inline": 10.0}
+        self.conductor.reported([("report", {"ordinal": ordinal, "step": step, "metrics": metrics, "seconds": seconds})])
         self.settle(ordinal, step)
 
     def settle(self, ordinal: int, step: int) -> None:
@@ -124,6 +125,33 @@ def test_the_time_budget_ends_proposals_and_not_trials(tmp_path):
     assert 3 < len(trials) < 200
     assert all(trial.has_ended for trial in trials)
     assert max(trial.proposed for trial in trials) <= 10
+    assert simulation.conductor.reason.startswith("budget.hours: 0.0027")
+
+
+def test_the_budget_of_gpu_hours_counts_what_trials_and_evaluations_computed(tmp_path):
+    resources = {"slots": 3, "gpus": 0.5}
+    simulation = Simulation(config("asynchronous", trials=1000, budget={"gpu_hours": 1.0}, resources=resources), tmp_path, 0)
+    simulation.run()
+    trials = simulation.conductor.trials
+    reports = sum(len(trial.reports) for trial in trials.values())
+    assert gpu_hours(trials, 0.5) == pytest.approx(0.5 * 100 * reports / 3600) and 1 <= gpu_hours(trials, 0.5) < 1.5
+    assert simulation.conductor.reason.startswith("budget.gpu_hours: 1.0")
+    assert all(trial.has_ended for trial in trials.values())
+
+
+@pytest.mark.parametrize("sampler", ["random", "tpe"])
+def test_replicates_come_one_after_another_and_wait_for_no_result(tmp_path, sampler):
+    search = {"sampler": sampler, "trials": 4, "replicates": 3, "startup": 2}
+    found = []
+    for seed in range(2):
+        simulation = Simulation(config("deterministic", slots=3, search=search), tmp_path / str(seed), seed)
+        simulation.conductor.unscored = set(range(12))
+        simulation.run()
+        found.append(comparable(simulation.ledger.state()))
+    assert found[0] == found[1] and len(found[0]["trials"]) == 12
+    assert [trial["params"]["seed"] for trial in found[0]["trials"].values()] == [0, 1, 2] * 4
+    weights = [trial["params"]["weight"] for trial in found[0]["trials"].values()]
+    assert len(set(weights)) == 4 and weights[0] == weights[1] == weights[2]
 
 
 def test_a_failed_trial_frees_its_slot_and_holds_up_nobody(tmp_path):

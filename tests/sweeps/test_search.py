@@ -32,7 +32,7 @@ OPEN = FINITE | {
 BOTH = ["context/Answer@10", "context/Document@1"]
 
 
-def a_config(sampler: str, space: dict, trials: int | None = 60, seed: int = 0) -> SweepConfig:
+def a_config(sampler: str, space: dict, trials: int | None = 60, seed: int = 0, **search_changes) -> SweepConfig:
     name, objectives = SAMPLERS[sampler]
     search = {"sampler": name, "trials": trials, "seed": seed, "startup": 6}
     return SweepConfig.model_validate(
@@ -40,7 +40,7 @@ def a_config(sampler: str, space: dict, trials: int | None = 60, seed: int = 0) 
             "name": "t",
             "corpora": {"generate": "quick"},
             "recipe": space,
-            "search": search | {"objectives": [{"metric": metric} for metric in BOTH[:objectives]]},
+            "search": search | {"objectives": [{"metric": metric} for metric in BOTH[:objectives]]} | search_changes,
         }
     )
 
@@ -165,13 +165,19 @@ def test_learning_beats_chance(sampler, gain):
     assert late(sampler) > late("random") + gain
 
 
+def told(searcher: Searcher, *trials: Trial, pending=()) -> optuna.trial.FrozenTrial:
+    """What Optuna is told of the last setting."""
+    setting = searcher._settings(trials, pending)[-1]
+    return searcher._frozen(setting, {})
+
+
 @pytest.mark.parametrize("objectives", [1, 2])
 def test_what_optuna_is_told(objectives):
     searcher = Searcher(a_config("tpe" if objectives == 1 else "motpe", OPEN))
     suggestion = searcher.ask(0, [])
     states = {}
     for status in ("finished", "stopped", "failed"):
-        frozen = searcher._frozen(a_trial(0, suggestion, status), is_pending=False)
+        frozen = told(searcher, a_trial(0, suggestion, status))
         states[status] = frozen.state.name
         assert frozen.user_attrs["steps"] == 20
         if status == "stopped":
@@ -179,11 +185,85 @@ def test_what_optuna_is_told(objectives):
             assert frozen.intermediate_values == expected
     assert states == {"finished": "COMPLETE", "stopped": "PRUNED", "failed": "FAIL"}
     infinite = a_trial(0, suggestion, values=(math.nan, math.inf))
-    assert searcher._frozen(infinite, is_pending=False).state.name == "FAIL"
+    assert told(searcher, infinite).state.name == "FAIL"
+    assert told(searcher, pending=[a_trial(0, suggestion)]).state.name == "RUNNING"
     unscored = a_trial(0, suggestion)
     unscored.checkpoints[20].scores.clear()
-    assert searcher._frozen(unscored, is_pending=False).state.name == "RUNNING"
+    assert told(searcher, unscored).state.name == "RUNNING"
     assert not searcher.is_settled(unscored) and searcher.is_settled(infinite)
+
+
+def test_guardrails_are_told_as_constraints():
+    limits = [{"metric": BOTH[1], "at_least": 0.5}, {"metric": BOTH[0], "not_below": "untrained", "by": 0.1}]
+    searcher = Searcher(a_config("motpe", OPEN, constraints=limits))
+    setting = searcher._settings([a_trial(0, searcher.ask(0, []), values=(0.6, 0.25))], [])[0]
+    untrained = {f"dev/{BOTH[0]}": 0.8}
+    frozen = searcher._frozen(setting, untrained)
+    assert list(frozen.constraints.values()) == pytest.approx([0.25, 0.1])
+    assert frozen.state.name == "COMPLETE"
+    assert searcher._frozen(setting, {}).state.name == "FAIL", "what cannot be checked is not learnt from"
+
+
+@pytest.mark.parametrize("sampler", ["tpe", "motpe", "nsga2"])
+def test_a_search_under_a_guardrail_proposes_what_keeps_it(sampler):
+    """The first objective rises with the weight, the guardrail bears none over 0.4."""
+    space = OPEN | {"document_temperature": {"loguniform": [0.01, 1]}}
+
+    def late(constraints: list) -> float:
+        kept = []
+        for seed in range(2):
+            searcher, trials = Searcher(a_config(sampler, space, seed=seed, constraints=constraints)), []
+            for ordinal in range(48):
+                suggestion = searcher.ask(ordinal, trials)
+                weight = suggestion.varied["weight"]
+                trials.append(a_trial(ordinal, suggestion, values=(weight, 1 - weight)))
+            kept += [trial.varied["weight"] <= 0.4 for trial in trials[30:]]
+        return float(np.mean(kept))
+
+    assert late([{"metric": BOTH[1], "at_least": 0.6}]) > late([]) + 0.2
+
+
+@pytest.mark.parametrize("sampler", SAMPLERS)
+def test_replicates_repeat_a_setting_under_other_seeds(sampler):
+    config = a_config(sampler, FINITE, 8, replicates=3)
+    searcher = Searcher(config)
+    assert searcher.trials == 24
+    trials = run(searcher, 24)
+    for first in range(0, 24, 3):
+        group = trials[first : first + 3]
+        assert [trial.params["seed"] for trial in group] == [trial.varied["seed"] for trial in group] == [0, 1, 2]
+        assert len({json.dumps({**trial.params, "seed": 0}, sort_keys=True) for trial in group}) == 1
+    settings = {json.dumps({**trial.params, "seed": 0}, sort_keys=True) for trial in trials}
+    assert len(settings) == 8
+    for cut in (1, 7, 13):
+        assert varied(run(Searcher(config), 24, start=trials[:cut])) == varied(trials)
+
+
+def test_the_search_is_told_the_mean_of_replicates():
+    searcher = Searcher(a_config("motpe", OPEN, replicates=2))
+    suggestion = searcher.ask(0, [])
+    one, two = (a_trial(ordinal, suggestion, values=values) for ordinal, values in enumerate([(0.2, 0.6), (0.4, 0.8)]))
+    assert told(searcher, one, two).values == pytest.approx([0.3, 0.7])
+    assert told(searcher, one).state.name == told(searcher, one, pending=[two]).state.name == "RUNNING"
+    for status, state in (("stopped", "PRUNED"), ("failed", "FAIL")):
+        two.status = status
+        assert told(searcher, one, two).state.name == state
+
+
+@pytest.mark.parametrize("sampler", ["tpe", "motpe", "nsga2"])
+def test_the_kept_study_equals_one_built_anew_for_every_proposal(sampler):
+    """With trials that end late and out of order, as in asynchronous order."""
+    config = a_config(sampler, OPEN, 60)
+    kept, trials = Searcher(config), []
+    rng = np.random.default_rng(5)
+    running: set[int] = set()
+    for ordinal in range(40):
+        visible = [trial for trial in trials if trial.ordinal not in running]
+        pending = [trial for trial in trials if trial.ordinal in running]
+        suggestion = kept.ask(ordinal, visible, pending)
+        assert suggestion == Searcher(config).ask(ordinal, visible, pending), ordinal
+        trials.append(a_trial(ordinal, suggestion, "stopped" if ordinal % 5 == 4 else "finished"))
+        running = {one for one in (*running, ordinal) if rng.random() < 0.6}
 
 
 def test_optuna_says_nothing(capfd):

@@ -1,0 +1,93 @@
+"""What a sweep looks for and how long: `search`, `scheduler` and `budget` of its YAML."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import Field, field_validator, model_validator
+
+import evaluators.suites
+from trainables.recipe import Frozen
+
+SUITES = tuple(evaluators.suites.SUITES)
+
+
+def a_figure(metric: str) -> str:
+    suite, _, figure = metric.partition("/")
+    if suite not in SUITES or not figure:
+        raise ValueError(f"a figure is `suite/metric`, suite one of {', '.join(SUITES)}; found {metric!r}")
+    return metric
+
+
+class Objective(Frozen):
+    metric: str
+    direction: Literal["maximize", "minimize"] = "maximize"
+
+    _a_figure = field_validator("metric")(a_figure)
+
+
+class Constraint(Frozen):
+    """A guardrail on dev: what breaks it is never best and never an ingredient. One bound of the three."""
+
+    metric: str
+    at_least: float | None = Field(None, description="the figure may not be under this")
+    at_most: float | None = Field(None, description="the figure may not be over this")
+    not_below: Literal["untrained"] | None = Field(None, description="the figure may not fall under the untrained student's")
+    by: float = Field(0.0, ge=0, description="`not_below`: a fall of so much is borne")
+
+    _a_figure = field_validator("metric")(a_figure)
+
+    @model_validator(mode="after")
+    def _one_bound(self) -> Constraint:
+        given = [name for name in ("at_least", "at_most", "not_below") if getattr(self, name) is not None]
+        if len(given) != 1:
+            raise ValueError(f"one of at_least, at_most, not_below is needed; found {', '.join(given) or 'none'}")
+        if self.by and self.not_below is None:
+            raise ValueError("`by` belongs to not_below: move the bound itself instead")
+        return self
+
+    def __str__(self) -> str:
+        if self.not_below:
+            return f"{self.metric} >= {self.not_below}" + (f" - {self.by:g}" if self.by else "")
+        return f"{self.metric} >= {self.at_least:g}" if self.at_least is not None else f"{self.metric} <= {self.at_most:g}"
+
+
+class Search(Frozen):
+    sampler: Literal["random", "grid", "tpe", "nsga2"] = Field(
+        "tpe", description="tpe and nsga2 follow one objective or weigh several"
+    )
+    trials: int | None = Field(
+        None, ge=1, description="settings proposed, each run `replicates` times; only `grid` may leave it out (every point)"
+    )
+    seed: int = Field(0, ge=0)
+    objectives: tuple[Objective, ...] = (Objective(metric="context/Answer@10"), Objective(metric="context/Document@1"))
+    constraints: tuple[Constraint, ...] = Field((), description="guardrails on dev that the best may not break")
+    replicates: int = Field(1, ge=1, description="runs of each setting, `seed` counted up from the recipe's; the search sees their mean")
+    warm_start: tuple[str, ...] = Field((), description="folders of earlier sweeps over the same dev corpora, whose trials are learnt from")
+    startup: int = Field(10, ge=1, description="random trials before tpe learns; the population of nsga2")
+
+    @model_validator(mode="after")
+    def _ends(self) -> Search:
+        if self.trials is None and self.sampler != "grid":
+            raise ValueError(f"sampler {self.sampler} needs `trials`")
+        if self.sampler == "nsga2" and self.startup < 2:
+            raise ValueError(f"nsga2 crosses two parents: `startup`, its population, is at least 2; found {self.startup}")
+        if self.warm_start and self.sampler not in ("tpe", "nsga2"):
+            raise ValueError(f"sampler {self.sampler} learns from no trial: `warm_start` belongs to tpe and nsga2")
+        return self
+
+
+class SchedulerConfig(Frozen):
+    """Which trials stop early, by a metric that the trial reports itself."""
+
+    kind: Literal["none", "asha", "median"] = "none"
+    metric: Literal["inline/Answer@10", "inline/Document@1"] = "inline/Answer@10"
+    grace: int = Field(20, ge=1, description="optimiser steps before the first decision")
+    reduction: int = Field(3, ge=2, description="asha: one in so many is kept at a rung")
+
+
+class Budget(Frozen):
+    """When no further trial is started; `search.trials` is the other limit."""
+
+    hours: float | None = Field(None, gt=0, description="wall time of the sweep")
+    gpu_hours: float | None = Field(None, gt=0, description="GPUs of a trial times the hours that trials and evaluations computed")
