@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
 
+from corpora.chunks import ChunkTable
 from corpora.errors import InputError, NonFinite, Problem
 from corpora.tokens import Tokenizer
 from evaluators import trec
@@ -15,9 +16,10 @@ from evaluators.encoder import Encoder, Scorer, encode_documents, encode_queries
 from evaluators.metrics import check_ks
 from evaluators.results import Collector, Results
 from evaluators.scores import BinaryScores, CosineScores, MatrixScores, Scores
-from evaluators.suites import SUITES, Wanted, chunk_size, spans
+from evaluators.suites import SUITES, WHOLE, Wanted, chunk_size, spans
+from evaluators.suites.needle import NeedlePlan, Needles, build
 from evaluators.tasks import Task
-from evaluators.views import Cuts, Gold, View
+from evaluators.views import Cuts, View
 
 DEFAULT_SUITES = ("q2c", "q2d", "context", "chunk-size", "storage", "spans")
 RUN_DEPTH = 100
@@ -35,32 +37,39 @@ def evaluate(
     chunking: str | None = None,
     chunk_sizes: Sequence[int] = (64, 128, 256, 512),
     budgets: Sequence[int] = (2000,),
+    needle: NeedlePlan = NeedlePlan(),
     tokenizer: Tokenizer | None = None,
     runs: Path | None = None,
+    say: Callable[[str], None] = lambda what: None,
 ) -> Results:
     """Evaluates an encoder, or a scorer without vectors, on every task in every suite.
 
     dimensions: cuts of the vectors, all of them by default. chunking: the one of q2c, q2d, context, storage and spans
     instead of `sentence`; `given` also in chunk-size (vectors that exist already). tokenizer: cuts `tokens:N` for
-    those without one of their own. runs: a folder for TREC runs and qrels. A metric that no query counts for is
-    absent, not 0.
+    those without one of their own. needle: what the needle suite hides; every task's corpus is filler. runs: a folder
+    for TREC runs and qrels. say: hears what is encoded next. A metric that no query counts for is absent, not 0.
     """
     dimensions = _dimensions(encoder, dimensions)
     _check(encoder, tasks, suites, dimensions, precisions, ks)
     wanted = Wanted(chunking, tuple(chunk_sizes), encoder.contextual)
     cuts = Cuts(tuple(sorted(set(ks))), tuple(sorted(set(budgets))))
-    collector = Collector(encoder.name, tasks)
+    tokenizer = encoder.tokenizer or tokenizer
+    hidden = [_hidden(task, tokenizer, needle) for task in tasks] if "needle" in suites else []
+    collector = Collector(encoder.name, [*tasks, *(needles.task for needles in hidden)])
     for task in tasks:
         plan: dict[str, list[str]] = {}
         for suite in suites:
             for each in SUITES[suite].chunkings(wanted):
                 plan.setdefault(each, []).append(suite)
-        queries = None if isinstance(encoder, Scorer) else encode_queries(encoder, task.corpus)
+        queries = _queries(encoder, task) if plan else None
         for each, read in plan.items():
-            _evaluate(encoder, task, queries, each, read, dimensions, precisions, cuts, encoder.tokenizer or tokenizer,
-                      collector, runs)
+            say(f"{task.name}: {len(task.corpus.documents)} documents, chunking {each}")
+            _evaluate(encoder, task, queries, each, read, dimensions, precisions, cuts, tokenizer, collector, runs)
         if "chunk-size" in suites:
             _curves(collector, task, wanted.sizes)
+    for needles in hidden:
+        say(f"{needles.task.name}: {len(needles.task.corpus.documents)} texts of up to {max(needles.lengths)} tokens")
+        _find_needles(encoder, needles, dimensions, precisions, tokenizer, collector)
     return collector.results()
 
 
@@ -75,7 +84,7 @@ def _evaluate(
     if runs is not None:
         depth = max(depth, RUN_DEPTH)
         trec.write_gold(runs, task.name, chunking, index, gold.judgments)
-    for dimension, precision, scores, costs in _scores(encoder, task, queries, gold, dimensions, precisions):
+    for dimension, precision, scores, costs in _scores(encoder, task, queries, index.table, dimensions, precisions):
         view = View(scores, index, gold, depth)
         for suite in suites:
             collector.add(suite, task, chunking, dimension, precision, SUITES[suite].values(view))
@@ -84,12 +93,36 @@ def _evaluate(
             trec.write_view(runs, task.name, chunking, dimension, precision, encoder.name, index, view)
 
 
+def _find_needles(
+    encoder: Encoder | Scorer, needles: Needles, dimensions: Sequence[int], precisions: Sequence[str],
+    tokenizer: Tokenizer, collector: Collector,
+) -> None:
+    """One encode of all haystacks, twins and needles, each as one chunk."""
+    task, table = needles.task, needles.task.index(WHOLE, tokenizer).table
+    for dimension, precision, scores, costs in _scores(encoder, task, _queries(encoder, task), table, dimensions, precisions):
+        values = needles.values(scores)
+        collector.add("needle", task, WHOLE, dimension, precision, values)
+        unlike = len(needles.alone) - len(values[f"Normalised@{needles.lengths[0]}"][0])
+        collector.note("needle", task, WHOLE, dimension, precision,
+                       {"queries unlike their needle": unlike, "lengths beyond the filler": needles.left_out} | costs)
+
+
+def _hidden(task: Task, tokenizer: Tokenizer | None, plan: NeedlePlan) -> Needles:
+    if tokenizer is None:
+        raise InputError(Problem("suite needle", "measures haystacks in tokens, and this encoder has no tokenizer: "
+                                 "pass one, or leave the suite out"))
+    return task.once(("needles", tokenizer.sha256, plan), lambda: build(tokenizer, task, plan))
+
+
+def _queries(encoder: Encoder | Scorer, task: Task) -> np.ndarray | None:
+    return None if isinstance(encoder, Scorer) else encode_queries(encoder, task.corpus)
+
+
 def _scores(
-    encoder: Encoder | Scorer, task: Task, queries: np.ndarray | None, gold: Gold, dimensions: Sequence[int],
+    encoder: Encoder | Scorer, task: Task, queries: np.ndarray | None, table: ChunkTable, dimensions: Sequence[int],
     precisions: Sequence[str],
 ) -> Iterator[tuple[int, str, Scores, dict[str, int]]]:
     """Dimension, precision, scores and costs of everything that one encode gives; a scorer has one, of dimension 0."""
-    table = gold.judgments.table
     if isinstance(encoder, Scorer):
         matrix = encoder.scores([query.text for query in task.corpus.queries], task.corpus, table)
         if not np.isfinite(matrix).all():
@@ -136,7 +169,7 @@ def _check(
     problems += [Problem(f"task {name!r}", "is named twice: give each task its own name")
                  for name in sorted({name for name in names if names.count(name) > 1})]
     problems += [Problem(f"task {task.name!r}", "has no queries: there is nothing to measure")
-                 for task in tasks if not task.corpus.queries]
+                 for task in tasks if not task.corpus.queries and set(suites) - {"needle"}]
     problems += [Problem(f"task {task.name!r}", "conteb needs the publishers' chunks in every document (`chunks`)")
                  for task in tasks if "conteb" in suites and any(each.chunks is None for each in task.corpus.documents)]
     if problems:

@@ -13,6 +13,8 @@ import pandas as pd
 
 from corpora.chunkings import Chunking
 from evaluators.results import Results
+from evaluators.suites.needle_figures import CHANCE, by_depth
+from evaluators.suites.needle_figures import summary as needle_summary
 from evaluators.suites.storage import frontier
 
 if TYPE_CHECKING:
@@ -40,6 +42,11 @@ def figures_of(*results: Results) -> dict[str, Figure]:
         found["context"] = context_at_k(results)
         if any(each.queries.ability.notna().any() for each in results):
             found["abilities"] = ability_bars(results)
+    if "needle" in suites:
+        read = [each for each in results if (each.per_query.suite == "needle").any()]
+        summaries = {each.encoder: needle_summary(each) for each in read}
+        found |= {f"needle-{value.lower()}": needle_curves(summaries, value) for value in ("Normalised", "Preferred", "AUC")}
+        found["needle-depths"] = needle_depths(read)
     return found
 
 
@@ -137,23 +144,36 @@ def context_at_k(results: Sequence[Results]) -> Figure:
     return _finished(figure, axes)
 
 
-def needle_curves(summaries: dict[str, pd.DataFrame], value: str = "normalised") -> Figure:
-    """One figure of `suites.needle.summary` against haystack length, one line an encoder and question; with what chance
-    gives, dotted. Default order, not expanded. `value`: normalised, preferred or auc."""
+def needle_curves(summaries: dict[str, pd.DataFrame], value: str = "Normalised") -> Figure:
+    """One figure of `needle_figures.summary` against haystack length, one line an encoder and question; with what chance
+    gives, dotted. Default order, not expanded. `value`: Normalised, Preferred or AUC."""
     figure, axes = _axes("haystack length (tokens)", value)
     place = 0
     for encoder, summary in summaries.items():
         plain = summary[(summary.order == "default") & ~summary.expanded]
         for question, part in plain.groupby("question", sort=False):
             axes.plot(part.length, part[value], label=f"{encoder}, {question}", **_line(place))
-            if value == "normalised":
-                axes.plot(part.length, part.chance, color=COLOURS[place % len(COLOURS)], linestyle=":", linewidth=1)
+            if value == "Normalised":
+                axes.plot(part.length, part.NormalisedChance, color=COLOURS[place % len(COLOURS)], linestyle=":", linewidth=1)
             place += 1
-    if value != "normalised":
-        axes.axhline(0.5, color="black", linestyle=":", linewidth=1, label="chance")
+    if value != "Normalised":
+        axes.axhline(CHANCE[value], color="black", linestyle=":", linewidth=1, label="chance")
     lengths = sorted(set().union(*(set(summary.length) for summary in summaries.values())))
     axes.set_xscale("log", base=2)
     axes.set_xticks(lengths, [str(length) for length in lengths])
+    return _finished(figure, axes)
+
+
+def needle_depths(results: Sequence[Results]) -> Figure:
+    """Normalised similarity against the needle's depth, one line an encoder and length; the twins' dotted."""
+    figure, axes = _axes("depth of the needle (0 start, 1 end)", "Normalised")
+    place = 0
+    for each in results:
+        for length, part in by_depth(each).groupby("length"):
+            name = f"{length} tokens" if len(results) == 1 else f"{each.encoder}, {length} tokens"
+            axes.plot(part.depth, part.Normalised, label=name, **_line(place))
+            axes.plot(part.depth, part.NormalisedChance, color=COLOURS[place % len(COLOURS)], linestyle=":", linewidth=1)
+            place += 1
     return _finished(figure, axes)
 
 

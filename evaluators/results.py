@@ -165,8 +165,14 @@ class Collector:
         if view.judgments.table.tokens is not None:
             lacking["tokens in no chunk"] = view.judgments.table.context_only
         for suite in suites:
-            self.counts += [(suite, task.name, chunking, dimension, precision, name, int(value))
-                            for name, value in (lacking | {key: tied.sum() for key, tied in ties.items()} | costs).items()]
+            self.note(suite, task, chunking, dimension, precision,
+                      lacking | {key: int(tied.sum()) for key, tied in ties.items()} | costs)
+
+    def note(
+        self, suite: str, task: Task, chunking: str, dimension: int, precision: str, counts: dict[str, int],
+    ) -> None:
+        self.counts += [(suite, task.name, chunking, dimension, precision, name, int(value))
+                        for name, value in counts.items()]
 
     def by_chunking(self, suite: str, task: Task, metric: str) -> dict[tuple[int, str], dict[str, Values]]:
         """(dimension, precision) -> chunking -> values of one metric."""
@@ -200,8 +206,10 @@ def split_figure(name: str) -> tuple[str, str, str | None]:
 
 
 def _headline(frame: pd.DataFrame) -> pd.Series:
+    """What `figures` names without axes; needle figures at one depth are told by `needle_figures.by_depth`."""
+    at_depth = (frame.suite == "needle") & frame.metric.astype(str).str.endswith("]")
     return ((frame.dimension == frame.dimension.max()) & (frame.precision == "float32") & _preferred(frame)
-            & (frame.suite != "storage"))
+            & (frame.suite != "storage") & ~at_depth)
 
 
 def _preferred(frame: pd.DataFrame) -> pd.Series:

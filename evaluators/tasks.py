@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from typing import TypeVar
 
 import pandas as pd
 
@@ -14,6 +15,8 @@ from corpora.tokens import Tokenizer
 from evaluators.judgments import Judgments
 from evaluators.ranking import Index
 from evaluators.views import Cuts, Gold
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,17 +35,19 @@ class Task:
     split: str | None = None
     _cache: dict = field(default_factory=dict, repr=False)
 
+    def once(self, key: tuple, make: Callable[[], T]) -> T:
+        """What `make` gives, worked out once for this task."""
+        if key not in self._cache:
+            self._cache[key] = make()
+        return self._cache[key]
+
     def index(self, chunking: str, tokenizer: Tokenizer | None) -> Index:
         key = ("index", chunking, tokenizer and tokenizer.sha256)
-        if key not in self._cache:
-            self._cache[key] = Index(self._table(chunking, tokenizer))
-        return self._cache[key]
+        return self.once(key, lambda: Index(self._table(chunking, tokenizer)))
 
     def gold(self, chunking: str, tokenizer: Tokenizer | None, cuts: Cuts) -> Gold:
         key = ("gold", chunking, tokenizer and tokenizer.sha256, cuts)
-        if key not in self._cache:
-            self._cache[key] = Gold(Judgments(self.corpus, self.index(chunking, tokenizer).table), cuts)
-        return self._cache[key]
+        return self.once(key, lambda: Gold(Judgments(self.corpus, self.index(chunking, tokenizer).table), cuts))
 
     def _table(self, chunking: str, tokenizer: Tokenizer | None) -> ChunkTable:
         if self.tables is not None:
@@ -52,10 +57,8 @@ class Task:
                 raise InputError(Problem(f"chunking {chunking}", "counts tokens, and this encoder has no tokenizer: "
                                          "pass one, or leave the chunk-size suite out"))
             return chunk_table(self.corpus, chunking)
-        key = ("encodings", tokenizer.sha256)
-        if key not in self._cache:
-            self._cache[key] = tokenizer.encode([document.text for document in self.corpus.documents])
-        return chunk_table(self.corpus, chunking, self._cache[key])
+        texts = [document.text for document in self.corpus.documents]
+        return chunk_table(self.corpus, chunking, self.once(("encodings", tokenizer.sha256), lambda: tokenizer.encode(texts)))
 
     def queries(self) -> pd.DataFrame:
         """One row per query: task, query, ability, domain, family of its first target document."""

@@ -24,8 +24,8 @@ LONGEST_KEY = 250
 
 _METRIC = re.compile(r"([A-Za-z]+)@([0-9]+(?:tok)?)((?:\[[^\[\]]*\])?)")
 _KEY = re.compile(r"([a-z]+(?:_[a-z]+)*)_at_([0-9]+(?:tok)?)((?:\.[a-z0-9:-]+)*)")
-_WORDS = re.compile(r"nDCG|M?RR|AP|[A-Z][a-z]*|[a-z]+")
-_SPELLED = {"ndcg": "nDCG", "mrr": "MRR", "rr": "RR", "ap": "AP"}
+_WORDS = re.compile(r"nDCG|AUC|M?RR|AP|[A-Z][a-z]*|[a-z]+")
+_SPELLED = {"ndcg": "nDCG", "mrr": "MRR", "rr": "RR", "ap": "AP", "auc": "AUC"}
 _ILLEGAL = re.compile(r"[^\w.\- :/]")
 _HASHED = re.compile(r".*-[0-9a-f]{8}")
 

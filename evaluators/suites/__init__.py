@@ -38,8 +38,10 @@ class Wanted:
 
 @dataclass(frozen=True)
 class Suite:
+    """`values`: None where the suite reads no chunks of the task but texts of its own, as needle does."""
+
     chunkings: Callable[[Wanted], tuple[str, ...]]
-    values: Callable[[View], dict[str, Values]]
+    values: Callable[[View], dict[str, Values]] | None
 
 
 def _context(view: View) -> dict[str, Values]:
@@ -54,4 +56,5 @@ SUITES = {
     "storage": Suite(lambda wanted: (wanted.usual,), storage.values),
     "spans": Suite(lambda wanted: (wanted.usual,), spans.values),
     "conteb": Suite(lambda wanted: (GIVEN,), conteb.values),
+    "needle": Suite(lambda wanted: (), None),
 }

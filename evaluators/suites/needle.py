@@ -6,167 +6,159 @@ the same filler and length without the needle, which is what chance looks like.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import product
 
 import numpy as np
-import pandas as pd
 
 from corpora.chunkings import Chunking
-from corpora.chunks import chunk_table
 from corpora.documents import Corpus, Document, Query, Target
 from corpora.errors import InputError, Problem
 from corpora.tokens import Tokenizer
-from evaluators.encoder import Encoder, encode_documents, encode_queries
-from evaluators.scores import CosineScores
+from evaluators.suites.needle_figures import figures
 from evaluators.suites.needles import BUILT_IN, Needle
+from evaluators.scores import Scores
+from evaluators.tasks import Task
+from evaluators.views import Values
 
 LENGTHS = (128, 256, 512, 1024, 2048, 4096, 8192)
 DEPTHS = (0.0, 0.25, 0.5, 0.75, 1.0)
-BINS = 5
-Source = tuple[str, np.ndarray, np.ndarray]
-"""Filler text, its token offsets [tokens, 2], and the tokens that begin a sentence."""
-SETTING = ["question", "order", "expanded", "length"]
+ORDERS = ("default", "inverted")
+
+log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
-class Haystack:
-    length: int
-    depth: float
-    before: str
-    after: str
-    bare: str
-    """The filler alone, as long as the haystack with its needle."""
+class NeedlePlan:
+    """What is hidden where. `lengths`: None for those of LENGTHS that the filler is long enough for."""
+
+    needles: tuple[Needle, ...] = BUILT_IN
+    lengths: tuple[int, ...] | None = None
+    depths: tuple[float, ...] = DEPTHS
+    seed: int = 0
 
 
-def measure(
-    encoder: Encoder, tokenizer: Tokenizer, filler: Corpus, seed: int, needles: Sequence[Needle] = BUILT_IN,
-    lengths: Sequence[int] = LENGTHS, depths: Sequence[float] = DEPTHS,
-) -> pd.DataFrame:
-    """One row per needle, question (literal, one-hop), order (default, inverted), expanded, length and depth.
+@dataclass(frozen=True, eq=False)
+class Needles:
+    """A task of its own: haystacks, their twins and the needles alone are its documents, each one chunk.
 
-    similarity: cos(question, haystack); bare: cos(question, the same without needle); normalised and chance: these
-    over cos(question, default needle); tokens: the haystack's own. One encode of all haystacks as whole documents.
+    Its queries are `{needle}/{literal | one-hop}/{default | inverted}/{plain | expanded}`, with the needle as family, the
+    category as domain and the rest as ability.
+
+    haystack: int64 [queries, lengths, depths], position of the document that holds the query's needle
+    twin:     int64 [lengths, depths], position of the same filler without a needle
+    alone:    int64 [queries], position of the query's default needle
     """
-    rows, texts, questions = _plan(tokenizer, filler, seed, needles, lengths, depths)
-    place = {text: position for position, text in enumerate(dict.fromkeys(texts))}
-    asked = {text: position for position, text in enumerate(dict.fromkeys(questions))}
-    corpus = Corpus(f"needles in {filler.name}", tuple(Document(str(position), text) for text, position in place.items()),
-                    tuple(Query(str(position), text, (Target("0"),)) for text, position in asked.items()))
-    encodings = tokenizer.encode([document.text for document in corpus.documents])
-    table = chunk_table(corpus, "whole", encodings)
-    scores = CosineScores(encode_queries(encoder, corpus), encode_documents(encoder, corpus, table).vectors)
-    frame = pd.DataFrame(rows)
-    query = frame.pop("text").map(asked).to_numpy()
-    for column, source in (("similarity", "haystack"), ("bare", "without"), ("reference", "needle_text")):
-        chunk = frame[source].map(place).to_numpy()
-        frame[column] = scores.exact(query, chunk).astype(float)
-        if column == "similarity":
-            frame["tokens"] = [len(encodings[each][0]) for each in chunk]
-    frame["normalised"], frame["chance"] = frame.similarity / frame.reference, frame.bare / frame.reference
-    return frame.drop(columns=["haystack", "without", "needle_text"])
+
+    task: Task
+    lengths: tuple[int, ...]
+    depths: tuple[float, ...]
+    left_out: int
+    haystack: np.ndarray
+    twin: np.ndarray
+    alone: np.ndarray
+
+    def values(self, scores: Scores) -> dict[str, Values]:
+        """Every figure per question; `scores` of the task's queries against its documents as single chunks."""
+        rows = np.arange(len(self.alone))
+        query = np.broadcast_to(rows[:, None, None], self.haystack.shape).ravel()
+
+        def read(chunks: np.ndarray) -> np.ndarray:
+            chunks = np.broadcast_to(chunks, self.haystack.shape)
+            return scores.exact(query, chunks.ravel()).reshape(chunks.shape).astype(float)
+
+        reference = scores.exact(rows, self.alone).astype(float)
+        found: dict[str, Values] = {}
+        for name, value in figures(read(self.haystack), read(self.twin), reference, self.lengths, self.depths).items():
+            counted = np.flatnonzero(np.isfinite(value))
+            found[name] = counted, value[counted]
+        return found
 
 
-def summary(frame: pd.DataFrame, by: Sequence[str] = SETTING) -> pd.DataFrame:
-    """Figures by setting, each per question first and then averaged; beside each what chance gives.
+def build(tokenizer: Tokenizer, source: Task, plan: NeedlePlan) -> Needles:
+    """The haystacks of `plan` in the corpus of `source`; the same plan and corpus give the same texts."""
+    filler = _Filler(tokenizer, source.corpus)
+    sizes = {text: len(ids) for text, (ids, _) in _encoded(tokenizer, plan.needles).items()}
+    lengths = _lengths(filler, plan.lengths, max(sizes.values()))
+    firsts = {length: _firsts(filler, length, plan) for length in lengths}
+    documents: dict[str, Document] = {}
 
-    preferred: share of haystacks above their own twin without needle (chance 0.5, ties half). auc: share of all pairs
-    of one with and one without (chance 0.5). separation: difference of the means; cohens_d: over the pooled standard
-    deviation. correlation and slope: of the normalised similarity with depth (chance 0).
-    """
+    def place(text: str, family: str | None = None) -> int:
+        documents.setdefault(text, Document(str(len(documents)), text, family=family))
+        return int(documents[text].id)
+
+    twin = [[place(filler.text(first, first + length)) for first in firsts[length]] for length in lengths]
+    queries, alone, haystack = [], [], []
+    for needle, order in product(plan.needles, ORDERS):
+        sentence = needle.default if order == "default" else needle.inverted
+        own = [[place(filler.around(sentence, sizes[sentence], first, length, depth), needle.id)
+                for first, depth in zip(firsts[length], plan.depths, strict=True)] for length in lengths]
+        reference = place(needle.default, needle.id)
+        for kind, way, text in _questions(needle):
+            queries.append(Query(f"{needle.id}/{kind}/{order}/{way}", text, (Target(str(reference)),),
+                                 domain=needle.category, ability=f"{kind}, {order}, {way}"))
+            alone.append(reference)
+            haystack.append(own)
+    corpus = Corpus(f"needles in {source.corpus.name}", tuple(documents.values()), tuple(queries))
+    task = Task(f"needles in {source.name}", corpus, domain=source.domain, split=source.split)
+    left_out = 0 if plan.lengths else len(LENGTHS) - len(lengths)
+    return Needles(task, lengths, plan.depths, left_out, np.array(haystack), np.array(twin), np.array(alone))
+
+
+class _Filler:
+    """All documents of the filler as one text, with its tokens and the places where sentences begin."""
+
+    def __init__(self, tokenizer: Tokenizer, corpus: Corpus):
+        document = Document(corpus.name, "\n\n".join(each.text.strip() for each in corpus.documents))
+        self.name, self.whole = corpus.name, document.text
+        self.offsets = tokenizer.encode([document.text])[0][1]
+        self.starts = np.searchsorted(self.offsets[:, 0], Chunking("sentence").spans(document)[:, 0])
+
+    def __len__(self) -> int:
+        """Its tokens."""
+        return len(self.offsets)
+
+    def text(self, first: int, last: int) -> str:
+        return self.whole[self.offsets[first, 0]:self.offsets[last - 1, 1]] if first < last else ""
+
+    def around(self, sentence: str, size: int, first: int, length: int, depth: float) -> str:
+        """`length` tokens from `first` on, the sentence of `size` tokens included, between two sentences near `depth`."""
+        last = first + length - size
+        inner = self.starts[(self.starts >= first) & (self.starts <= last)]
+        cuts = np.array([first, *inner, last])
+        cut = int(cuts[np.abs(cuts - (first + depth * (last - first))).argmin()])
+        return f"{self.text(first, cut)} {sentence} {self.text(cut, last)}".strip()
+
+
+def _encoded(tokenizer: Tokenizer, needles: Sequence[Needle]) -> dict[str, tuple]:
+    texts = [text for needle in needles for text in (needle.default, needle.inverted)]
+    return dict(zip(texts, tokenizer.encode(texts), strict=True))
+
+
+def _lengths(filler: _Filler, asked: tuple[int, ...] | None, needle: int) -> tuple[int, ...]:
+    """The lengths asked for, or those of LENGTHS that fit between the longest needle and the filler."""
+    wrong = [length for length in asked or LENGTHS if not needle < length <= len(filler)]
+    if asked and wrong or len(wrong) == len(LENGTHS):
+        raise InputError(Problem(f"needle: filler {filler.name!r}", f"has {len(filler)} tokens, the longest needle {needle}: "
+                                 f"haystacks of {', '.join(map(str, wrong))} tokens cannot be cut from it; ask for "
+                                 "lengths in between, or give a longer corpus"))
+    if wrong:
+        log.warning("needle: the filler %s has %d tokens: no haystacks of %s", filler.name, len(filler),
+                    ", ".join(map(str, wrong)))
+    return tuple(length for length in dict.fromkeys(asked or LENGTHS) if length not in wrong)
+
+
+def _firsts(filler: _Filler, length: int, plan: NeedlePlan) -> list[int]:
+    """Where the stretch of each depth begins: the same for every needle."""
+    rng = np.random.default_rng([plan.seed, length])
+    return [int(rng.integers(len(filler) - length + 1)) for _ in plan.depths]
+
+
+def _questions(needle: Needle) -> list[tuple[str, str, str]]:
     found = []
-    for setting, part in frame.groupby(list(by), sort=False):
-        each = pd.DataFrame([_figures(one) for _, one in part.groupby(["needle", "question"], sort=False)])
-        found.append(dict(zip(by, setting, strict=True)) | each.mean().to_dict() | {"questions": len(each)})
-    return pd.DataFrame(found)
-
-
-def by_depth(frame: pd.DataFrame, bins: int = BINS) -> pd.DataFrame:
-    """Mean normalised similarity, and that of the twins, by length and bin of depth (0 the start, 1 the end)."""
-    place = np.minimum((frame.depth.to_numpy() * bins).astype(int), bins - 1)
-    grouped = frame.assign(bin=(place + 0.5) / bins).groupby(["length", "bin"], sort=True)
-    return grouped[["normalised", "chance"]].mean().reset_index()
-
-
-def auc(positive: np.ndarray, negative: np.ndarray) -> float:
-    """Share of pairs in which the positive one is larger, ties counted half."""
-    above = (positive[:, None] > negative).mean()
-    return float(above + (positive[:, None] == negative).mean() / 2)
-
-
-def _figures(one: pd.DataFrame) -> dict[str, float]:
-    """One question under one setting: its haystacks at all depths."""
-    similarity, bare, depth = (one[name].to_numpy(float) for name in ("similarity", "bare", "depth"))
-    pooled = np.sqrt((similarity.var(ddof=1) + bare.var(ddof=1)) / 2) if len(one) > 1 else 0.0
-    separation, normalised = similarity.mean() - bare.mean(), one.normalised.to_numpy(float)
-    centred, spread = depth - depth.mean(), normalised - normalised.mean()
-    energy = np.sqrt((centred @ centred) * (spread @ spread))
-    return {
-        "normalised": normalised.mean(), "chance": one.chance.mean(),
-        "preferred": ((similarity > bare) + (similarity == bare) / 2).mean(), "auc": auc(similarity, bare),
-        "separation": separation, "cohens_d": separation / pooled if pooled > 0 else np.nan,
-        "correlation": centred @ spread / energy if energy > 0 else np.nan,
-        "slope": centred @ spread / (centred @ centred) if centred.any() else np.nan,
-    }
-
-
-def _plan(
-    tokenizer: Tokenizer, filler: Corpus, seed: int, needles: Sequence[Needle], lengths: Sequence[int],
-    depths: Sequence[float],
-) -> tuple[list[dict], list[str], list[str]]:
-    """Rows to measure, and all texts and questions that they need, with repeats."""
-    source, rows = _source(tokenizer, filler), []
-    for needle in needles:
-        for order, sentence in (("default", needle.default), ("inverted", needle.inverted)):
-            size = len(tokenizer.encode([sentence])[0][0])
-            for haystack in _haystacks(source, filler.name, seed, size, lengths, depths):
-                text = f"{haystack.before} {sentence} {haystack.after}".strip()
-                for question, expanded, asked in _questions(needle):
-                    rows.append({"needle": needle.id, "category": needle.category, "question": question, "order": order,
-                                 "expanded": expanded, "length": haystack.length, "depth": haystack.depth,
-                                 "text": asked, "haystack": text, "without": haystack.bare,
-                                 "needle_text": needle.default})
-    texts = [row[name] for row in rows for name in ("haystack", "without", "needle_text")]
-    return rows, texts, [row["text"] for row in rows]
-
-
-def _questions(needle: Needle) -> list[tuple[str, bool, str]]:
-    found = []
-    for name, text, more in (("literal", needle.literal, needle.literal_expansion),
+    for kind, text, more in (("literal", needle.literal, needle.literal_expansion),
                              ("one-hop", needle.one_hop, needle.one_hop_expansion)):
-        found += [(name, False, text)] + [(name, True, f"{text} {more}")] * bool(more)
+        found += [(kind, "plain", text)] + [(kind, "expanded", f"{text} {more}")] * bool(more)
     return found
-
-
-def _haystacks(
-    source: Source, name: str, seed: int, needle: int, lengths: Sequence[int], depths: Sequence[float],
-) -> list[Haystack]:
-    """Filler around a needle of `needle` tokens: one stretch per length and depth, the same for every needle."""
-    text, offsets, starts = source
-    longest = max(lengths)
-    if len(offsets) < longest or min(lengths) <= needle:
-        raise InputError(Problem(f"filler {name!r}", f"has {len(offsets)} tokens; haystacks of {min(lengths)} to "
-                                 f"{longest} tokens, a needle of {needle} included, need more or other lengths"))
-    found = []
-    for length in lengths:
-        rng = np.random.default_rng([seed, length])
-        for depth in depths:
-            first = int(rng.integers(len(offsets) - length + 1))
-            last = first + length - needle
-            inner = starts[(starts >= first) & (starts <= last)]
-            cuts = np.array([first, *inner, last])
-            cut = int(cuts[np.abs(cuts - (first + depth * (last - first))).argmin()])
-            found.append(Haystack(length, depth, _piece(text, offsets, first, cut), _piece(text, offsets, cut, last),
-                                  _piece(text, offsets, first, first + length)))
-    return found
-
-
-def _source(tokenizer: Tokenizer, filler: Corpus) -> Source:
-    """All documents of the filler as one text."""
-    document = Document(filler.name, "\n\n".join(each.text.strip() for each in filler.documents))
-    offsets = tokenizer.encode([document.text])[0][1]
-    return document.text, offsets, np.searchsorted(offsets[:, 0], Chunking("sentence").spans(document)[:, 0])
-
-
-def _piece(text: str, offsets: np.ndarray, first: int, last: int) -> str:
-    return text[offsets[first, 0]:offsets[last - 1, 1]] if first < last else ""

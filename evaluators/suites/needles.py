@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, fields
+from collections.abc import Sequence
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 
 from corpora.errors import InputError, Problem
+from corpora.wording import nearest
 
 
 @dataclass(frozen=True)
@@ -62,29 +64,50 @@ BUILT_IN = (
 
 def read(path: Path) -> tuple[Needle, ...]:
     """Needles from a file, or an `InputError` with every wrong line."""
-    found, problems = [], []
-    optional = {"literal_expansion", "one_hop_expansion"}
     names = {field.name for field in fields(Needle)}
+    optional = {"literal_expansion", "one_hop_expansion"}
+    found, problems = _records(path, names, names - optional)
+    if not found and not problems:
+        problems.append(Problem(str(path), "holds no needles"))
+    if problems:
+        raise InputError(problems)
+    return tuple(Needle(**record) for _, record in found)
+
+
+def with_expansions(needles: Sequence[Needle], path: Path) -> tuple[Needle, ...]:
+    """The needles with the expansions of a file, JSONL: `{"id": needle, "literal_expansion"?, "one_hop_expansion"?}`;
+    needles that it leaves out have none."""
+    optional = {"literal_expansion", "one_hop_expansion"}
+    found, problems = _records(path, {"id"} | optional, {"id"})
+    known = [needle.id for needle in needles]
+    problems += [Problem(f"{path}:{number}", f"no needle is called {record['id']!r}{nearest(record['id'], known)}")
+                 for number, record in found if record["id"] not in known]
+    if problems:
+        raise InputError(problems)
+    given = {record["id"]: record for _, record in found}
+    nothing = dict.fromkeys(optional, "")
+    return tuple(replace(needle, **{**nothing, **given.get(needle.id, {})}) for needle in needles)
+
+
+def _records(path: Path, names: set[str], needed: set[str]) -> tuple[list[tuple[int, dict[str, str]]], list[Problem]]:
+    """(line number, record) of each line that has all fields `needed`, none but `names`, and texts in them."""
+    found, problems = [], []
     try:
         lines = Path(path).read_text(encoding="utf-8").splitlines()
     except (OSError, UnicodeDecodeError) as error:
         raise InputError(Problem(str(path), f"cannot be read: {error}")) from None
     for number, line in enumerate(lines, 1):
+        if not line.strip():
+            continue
         try:
-            record = json.loads(line) if line.strip() else None
+            record = json.loads(line)
         except ValueError as error:
             problems.append(Problem(f"{path}:{number}", f"is not JSON: {error}"))
             continue
-        if record is None:
-            continue
         given = set(record) if isinstance(record, dict) else set()
-        if not names - optional <= given <= names or not all(isinstance(each, str) and each for each in record.values()):
-            problems.append(Problem(f"{path}:{number}", f"expected texts for {', '.join(sorted(names))}; the expansions "
-                                                        "may be left out"))
+        if not needed <= given <= names or not all(isinstance(each, str) and each for each in record.values()):
+            problems.append(Problem(f"{path}:{number}", f"expected texts for {', '.join(sorted(needed))}; "
+                                    f"{', '.join(sorted(names - needed))} may be left out"))
             continue
-        found.append(Needle(**record))
-    if not found and not problems:
-        problems.append(Problem(str(path), "holds no needles"))
-    if problems:
-        raise InputError(problems)
-    return tuple(found)
+        found.append((number, record))
+    return found, problems
