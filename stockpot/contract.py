@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from sweeps.constraints import UNTRAINED
 from sweeps.ledger_state import LedgerState, Trial
 from sweeps.projected_model import shipped_model
-from sweeps.runner import UNTRAINED
 
 
 def sweep_object(folder: Path, state: LedgerState, mlflow: dict[str, Any]) -> dict[str, Any]:

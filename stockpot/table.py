@@ -30,7 +30,8 @@ def sweep_table(state: LedgerState) -> None:
         best = best_checkpoint(state, trial)
         used = any(checkpoint.folder in ingredients for checkpoint in trial.checkpoints.values())
         step = str(best.step) if best else "-"
-        rows.append([str(ordinal), label(trial.varied), trial.status, step, *_cells(best.figures if best else {}), "yes" if used else ""])
+        status = ", ".join([trial.status, *(f"breaks {name}" for name in (best.broken if best else ()))])
+        rows.append([str(ordinal), label(trial.varied), status, step, *_cells(best.figures if best else {}), "yes" if used else ""])
     for (name, split), scores in state.baselines.items():
         if split == "dev":
             rows.append(["", name, "baseline", "-", *_cells(scores.figures), ""])

@@ -22,6 +22,7 @@ from corpora.files import sha256_of, write_atomically
 from sweeps.code_hash import code_hash
 from sweeps.conductor import Conductor
 from sweeps.config import SweepConfig
+from sweeps.constraints import UNTRAINED, need_untrained
 from sweeps.evaluations import BM25, CHECKPOINT, ISOLATED, Job, Outcome
 from sweeps.interruptible import interruptible
 from sweeps.leased import leased
@@ -30,9 +31,9 @@ from sweeps.ledger_state import LedgerState, Trial
 from sweeps.preparation import Preparation, Say, prepare_sweep
 from sweeps.ray_cluster import ray_cluster
 from sweeps.soup.ship import Kitchen
+from sweeps.summary import ranked
 from trainables.base import encoder_folder
 
-UNTRAINED = "untrained student"
 BASELINES = {UNTRAINED: CHECKPOINT, "isolated sentences": ISOLATED, "BM25": BM25}
 """Rows to beat: base+ as it is, its pretrained encoder with all layers over sentences alone, and words."""
 
@@ -46,6 +47,8 @@ class Sweep:
         """`trials_only`: neither baselines nor a soup, for sweeps that measure something else (`stockpot noise`)."""
         self.config, self.folder, self.say, self.clock = config, Path(folder).absolute(), say, clock
         self.trials_only = trials_only
+        self.reason = ""
+        """Why it ended before all its trials were proposed, if it did."""
         self.failures: dict[Any, str] = {}
         """Evaluations that failed, by what they were of."""
         self.places: dict[str, Any] = {}
@@ -118,7 +121,7 @@ class Sweep:
             status = "interrupted" if isinstance(error, KeyboardInterrupt) else "failed"
             self._append("closed", {"status": status, "reason": str(error)[:500]})
             raise
-        self._append("closed", {"status": "finished"})
+        self._append("closed", {"status": "finished", "reason": self.reason})
 
     @contextlib.contextmanager
     def _projected(self) -> Iterator[None]:
@@ -139,6 +142,9 @@ class Sweep:
         if not any("dev" in c.scores for t in self.ledger.state().trials.values() for c in t.checkpoints.values()):
             self.say("no checkpoint was evaluated: there is nothing to make a soup of")
             return
+        if self.config.search.constraints and not ranked(self.ledger.state()):
+            self.say("every checkpoint breaks a constraint of `search.constraints`: nothing ships")
+            return
         Kitchen(self.folder, self.ledger, self.clock, self.say, threads=os.cpu_count() or 1).ship()
 
     def _train_and_evaluate(self, preparation: Preparation) -> None:
@@ -150,15 +156,32 @@ class Sweep:
                 for step, checkpoint in trial.checkpoints.items():
                     if "dev" not in checkpoint.scores:
                         pool.submit((ordinal, step), self._checkpoint_job(ordinal, step, preparation))
+            if need_untrained(self.config.search.constraints):
+                self._evaluate_first(UNTRAINED, preparation, pool)
             conductor = Conductor(self.config, self.ledger, self.clock)
             self._tune(conductor, preparation, pool)
-            for name, kind in () if self.trials_only else BASELINES.items():
-                if (name, "dev") not in self.ledger.state().baselines:
-                    pool.submit(name, self._baseline_job(name, kind, preparation))
+            if conductor.reason:
+                self.reason = conductor.reason
+                self.say(f"no further trials: {conductor.reason}")
+            for name in () if self.trials_only else BASELINES:
+                self._submit_baseline(name, preparation, pool)
             self.say(f"{len(pool)} evaluations to go")
             while len(pool):
                 pool.collect(timeout=1)
             self.failures = pool.failures
+
+    def _submit_baseline(self, name: str, preparation: Preparation, pool: Any) -> None:
+        if (name, "dev") not in self.ledger.state().baselines:
+            pool.submit(name, self._baseline_job(name, BASELINES[name], preparation))
+
+    def _evaluate_first(self, name: str, preparation: Preparation, pool: Any) -> None:
+        """A baseline that constraints are held against: known before the first proposal, whatever the timing."""
+        self.say(f"evaluating the {name} first: search.constraints name it")
+        self._submit_baseline(name, preparation, pool)
+        while (name, "dev") not in self.ledger.state().baselines and name not in pool.failures:
+            pool.collect(timeout=1)
+        if name in pool.failures:
+            raise StockpotError(f"the {name}, which search.constraints name, could not be evaluated: {pool.failures[name]}")
 
     def _tune(self, conductor: Conductor, preparation: Preparation, pool: Any) -> None:
         from ray.tune import (

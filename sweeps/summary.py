@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
+from sweeps.constraints import keeper
 from sweeps.ledger_state import LedgerState, Trial
 from sweeps.space import label
 
@@ -13,36 +14,43 @@ DEFAULT_OBJECTIVE = ("dev/context/Answer@10", "maximize")
 
 
 class Best(NamedTuple):
-    """A trial's best checkpoint on dev by the first objective; of equals the earliest."""
+    """A trial's best checkpoint on dev by the first objective, of those that keep the constraints if any does; of
+    equals the earliest."""
 
     step: int
     figures: dict[str, float]
     value: float
+    broken: tuple[str, ...] = ()  # constraints of the search that it breaks: never best in the sweep
+
+
+def objectives(state: LedgerState) -> list[tuple[str, str]]:
+    """(metric of the ledger, direction) of each objective of the search."""
+    asked = state.sweep.get("config", {}).get("search", {}).get("objectives") or ()
+    return [(f"dev/{one['metric']}", one["direction"]) for one in asked] or [DEFAULT_OBJECTIVE]
 
 
 def first_objective(state: LedgerState) -> tuple[str, str]:
-    """(metric of the ledger, direction) that orders trials where one number has to."""
-    objectives = state.sweep.get("config", {}).get("search", {}).get("objectives") or ()
-    return (f"dev/{objectives[0]['metric']}", objectives[0]["direction"]) if objectives else DEFAULT_OBJECTIVE
+    """The one that orders trials where one number has to."""
+    return objectives(state)[0]
 
 
 def best_checkpoint(state: LedgerState, trial: Trial) -> Best | None:
     """None as long as no checkpoint of the trial has its full suites on dev."""
     figure, direction = first_objective(state)
-    sign = 1 if direction == "maximize" else -1
+    sign, broken = 1 if direction == "maximize" else -1, keeper(state)
     scored = [
-        Best(step, checkpoint.scores["dev"].figures, checkpoint.scores["dev"].figures[figure])
+        Best(step, figures, figures[figure], tuple(broken(figures)))
         for step, checkpoint in sorted(trial.checkpoints.items())
-        if figure in getattr(checkpoint.scores.get("dev"), "figures", ())
+        if figure in (figures := getattr(checkpoint.scores.get("dev"), "figures", {}))
     ]
-    return max(scored, key=lambda best: sign * best.value, default=None)
+    return max(scored, key=lambda best: (not best.broken, sign * best.value), default=None)
 
 
 def ranked(state: LedgerState) -> list[tuple[Trial, Best]]:
-    """Trials with full dev scores, best first; of equals the lower ordinal."""
+    """Trials with full dev scores that keep the constraints, best first; of equals the lower ordinal."""
     sign = 1 if first_objective(state)[1] == "maximize" else -1
     scored = [(trial, best) for trial in state.trials.values() if (best := best_checkpoint(state, trial))]
-    return sorted(scored, key=lambda pair: (-sign * pair[1].value, pair[0].ordinal))
+    return sorted((pair for pair in scored if not pair[1].broken), key=lambda pair: (-sign * pair[1].value, pair[0].ordinal))
 
 
 def shown_status(state: LedgerState, trial: Trial) -> str:
@@ -70,16 +78,20 @@ def readable(value: Any) -> str:
 
 
 def results(state: LedgerState) -> tuple[list[str], list[list[Any]]]:
-    """(columns, rows): every trial by its best checkpoint, best first, then those without scores; then the baselines."""
-    best = {trial.ordinal: best for trial, best in ranked(state)}
+    """(columns, rows): every trial by its best checkpoint, best first, then those that break a constraint and those
+    without scores; then the baselines."""
+    place = {trial.ordinal: (0, place) for place, (trial, _) in enumerate(ranked(state))}
+    best = {ordinal: best for ordinal, trial in state.trials.items() if (best := best_checkpoint(state, trial))}
     varied = sorted({key for trial in state.trials.values() for key, _ in flat(trial.varied)})
     held = [*(one.figures for one in best.values()), *(scores.figures for scores in state.baselines.values())]
     figures = sorted({name for one in held for name in one if "[" not in name})
     rows = []
-    for ordinal in [*best, *(ordinal for ordinal in sorted(state.trials) if ordinal not in best)]:
+    place |= {ordinal: (1 if ordinal in best else 2, ordinal) for ordinal in state.trials if ordinal not in place}
+    for ordinal in sorted(state.trials, key=place.__getitem__):
         trial, found = state.trials[ordinal], best.get(ordinal)
         params = dict(flat(trial.varied))
-        row = [trial_name(trial), shown_status(state, trial), found.step if found else None]
+        status = ", ".join([shown_status(state, trial), *(f"breaks {name}" for name in (found.broken if found else ()))])
+        row = [trial_name(trial), status, found.step if found else None]
         row += [readable(params[key]) if key in params else None for key in varied]
         rows.append(row + [found.figures.get(name) if found else None for name in figures])
     for (name, _), scores in sorted(state.baselines.items()):

@@ -7,11 +7,12 @@ and a set is ranked by the metrics of their mean. For figures that the proxy doe
 
 Sets grow one checkpoint at a time from the BEAM best smaller ones. Several objectives are
 weighed by `merit`: half their mean, half the worst of them, each stretched so that the
-single checkpoints span 0 to 1.
+single checkpoints span 0 to 1. A set whose figures break a guardrail is not proposed.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -44,9 +45,15 @@ class Proposal:
 
 
 class Merit:
-    """One number for several objectives, on the scale that the single checkpoints span."""
+    """One number for several objectives, on the scale that the single checkpoints span.
 
-    def __init__(self, objectives: Sequence[Objective], singles: Sequence[Figures]):
+    `broken`: the guardrails that figures break; what breaks one has the merit -inf.
+    """
+
+    def __init__(
+        self, objectives: Sequence[Objective], singles: Sequence[Figures], broken: Callable[[Figures], Sequence[str]] = lambda _: ()
+    ):
+        self._broken = broken
         self._names = [f"dev/{objective.metric}" for objective in objectives]
         self._signs = np.array([1.0 if objective.direction == "maximize" else -1.0 for objective in objectives])
         values = np.array([self._values(figures) for figures in singles])
@@ -54,6 +61,8 @@ class Merit:
         self._span = np.where(np.ptp(values, axis=0) > 0, np.ptp(values, axis=0), 1.0)
 
     def __call__(self, figures: Figures) -> float:
+        if self._broken(figures):
+            return -math.inf
         stretched = (self._values(figures) - self._low) / self._span
         return float((stretched.mean() + stretched.min()) / 2)
 
@@ -90,7 +99,7 @@ def propose(
         }
         grown = [rated(positions) for positions in sorted(wider)]
         found |= {one.members: one for one in grown}
-    return sorted(found.values(), key=_order)[:count]
+    return sorted((one for one in found.values() if one.merit > -math.inf), key=_order)[:count]
 
 
 def mean_figures(members: Sequence[Member], positions: Sequence[int]) -> dict[str, float]:

@@ -17,6 +17,7 @@ import numpy as np
 from corpora.errors import InputError, Problem
 from evaluators.results import Results
 from sweeps.config import SweepConfig
+from sweeps.constraints import keeper
 from sweeps.evaluations import CHECKPOINT, Job, run_job, tasks_of
 from sweeps.ledger import Ledger
 from sweeps.soup.admit import admit, barriers
@@ -52,7 +53,7 @@ class Kitchen:
     def ship(self) -> dict[str, Any]:
         """The `shipped` event of what ships now; the recorded one when nothing new was found."""
         members = self.admitted()
-        merit = Merit(self.config.soup_objectives, [member.figures for member in members])
+        merit = self._merit(members)
         verification = self.verified(members, merit)
         single, best = verification.single, verification.best
         verdict = self.certified(single, best)
@@ -69,13 +70,27 @@ class Kitchen:
         ]
         if not found:
             raise InputError(Problem(str(self.folder), "no checkpoint has scores on dev yet: let the sweep finish, or --resume it"))
-        best = best_single(found, Merit(self.config.soup_objectives, [member.figures for member in found]))
+        found = self._within_constraints(found)
+        best = best_single(found, self._merit(found))
         ordered = [found[best], *(member for place, member in enumerate(found) if place != best)]
         admission = admit([member.folder for member in ordered], self.base)
         for line in admission.lines:
             self.say(line)
         kept = set(admission.admitted)
         return [member for member in found if member.folder in kept]
+
+    def _within_constraints(self, found: list[Member]) -> list[Member]:
+        broken = keeper(self.ledger.state())
+        kept = [member for member in found if not broken(member.figures)]
+        if len(kept) < len(found):
+            self.say(f"{len(found) - len(kept)} checkpoints break a constraint of the search: no ingredients")
+        if not kept:
+            raise InputError(Problem(str(self.folder), "every checkpoint breaks a constraint of search.constraints: nothing can "
+                                     "ship; `stockpot status` names what each breaks"))  # fmt: skip
+        return kept
+
+    def _merit(self, members: list[Member]) -> Merit:
+        return Merit(self.config.soup_objectives, [member.figures for member in members], keeper(self.ledger.state()))
 
     def verified(self, members: list[Member], merit: Merit) -> Verification:
         """The proxy's best soups and the uniform one, built and evaluated on dev."""

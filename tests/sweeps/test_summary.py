@@ -9,11 +9,11 @@ from sweeps.mlflow_view import view_tag
 from tests.sweeps import made_ledgers as made
 
 
-def scored(tmp_path, direction, values):
+def scored(tmp_path, direction, values, constraints=()):
     """A sweep whose trial o has the value values[o][n] at step 20 (n + 1)."""
     ledger = made.Ledger.create(tmp_path, {
         "sweep_id": "s", "name": "n", "attributes": {},
-        "config": {"search": {"objectives": [{"metric": "chunk-size/drop", "direction": direction}]}},
+        "config": {"search": {"objectives": [{"metric": "chunk-size/drop", "direction": direction}], "constraints": constraints}},
     }, 0.0)  # fmt: skip
     for ordinal, found in enumerate(values):
         ledger.append("proposed", {"ordinal": ordinal, "params": {"weight": 0.5}, "varied": {"weight": 0.5}}, 1.0)
@@ -39,6 +39,25 @@ def test_trials_rank_by_their_best_checkpoint(tmp_path, direction, order, steps)
     assert columns == ["name", "status", "step", "weight", "dev/chunk-size/drop"]
     assert [row[0][:3] for row in rows] == [f"{ordinal:03d}" for ordinal in [*order, 1]]
     assert rows[-1] == ["001 w=0.5", "running", None, "0.5", None]
+
+
+def test_what_breaks_a_guardrail_is_never_best_and_says_so(tmp_path):
+    limit = [{"metric": "chunk-size/drop", "at_most": 5.0}]
+    state = scored(tmp_path, "maximize", [[9.0], [None], [1.0, 4.0, 8.0], [5.0]], limit)
+    assert [(trial.ordinal, best.step) for trial, best in summary.ranked(state)] == [(3, 20), (2, 40)]
+    assert summary.best_checkpoint(state, state.trials[0]).broken == ("chunk-size/drop <= 5",)
+    _, rows = summary.results(state)
+    assert [(row[0][:3], row[1], row[2]) for row in rows] == [
+        ("003", "running", 20), ("002", "running", 40), ("000", "running, breaks chunk-size/drop <= 5", 20), ("001", "running", None),
+    ]  # fmt: skip
+
+
+def test_a_guardrail_against_the_untrained_student_holds_nothing_until_that_is_known(tmp_path):
+    ledger_state = scored(tmp_path, "maximize", [[3.0], [5.0]], [{"metric": "chunk-size/drop", "not_below": "untrained", "by": 1.0}])
+    assert summary.ranked(ledger_state) == []
+    scores = ledger_state.trials[0].checkpoints[20].scores["dev"]
+    ledger_state.baselines["untrained student", "dev"] = scores._replace(figures={"dev/chunk-size/drop": 4.5})
+    assert [trial.ordinal for trial, _ in summary.ranked(ledger_state)] == [1]
 
 
 def test_the_view_shows_only_columns_that_exist(tmp_path):

@@ -116,3 +116,15 @@ def test_the_single_is_best_where_no_soup_is(make, tmp_path):
     merit = merit_of(found)
     result = verify(found, [], merit, lambda folder: {NAMES[0]: 0.0, NAMES[1]: 99.0}, tmp_path / "out", {})
     assert result.best == result.single
+
+
+def test_what_breaks_a_guardrail_is_neither_proposed_nor_best():
+    found = members(6)
+    everything = merit_of(found)
+    open_ranking = propose(found, synergy, everything, largest=2, per_trial=1, count=100)
+    limit = float(np.median([one.figures[NAMES[1]] for one in open_ranking]))
+    merit = Merit(OBJECTIVES, [member.figures for member in found], lambda figures: ["drop"] if figures[NAMES[1]] > limit else [])
+    got = propose(found, synergy, merit, largest=2, per_trial=1, count=100)
+    assert got == [one for one in open_ranking if one.figures[NAMES[1]] <= limit] and 0 < len(got) < len(open_ranking)
+    kept = [i for i in range(6) if found[i].figures[NAMES[1]] <= limit]
+    assert best_single(found, merit) == max(kept, key=lambda i: everything(found[i].figures))
