@@ -1,4 +1,4 @@
-"""Is a difference real: sign tests, the paired bootstrap over families, Holm over tasks (DESIGN section 6)."""
+"""Is a difference real: sign tests and the paired bootstrap over families (DESIGN section 6); Holm is in corpora/holm.py."""
 
 from __future__ import annotations
 
@@ -40,15 +40,6 @@ def sign_p(wins: int, losses: int) -> float:
     from scipy.stats import binomtest
 
     return float(binomtest(wins, wins + losses, 0.5).pvalue) if wins + losses else 1.0
-
-
-def holm(p: Sequence[float]) -> list[float]:
-    """Holm's step-down adjustment: never falls along the ascending order, never above 1. In the order given."""
-    p = np.asarray(p, float)
-    order = np.argsort(p, kind="stable")
-    adjusted = np.empty(len(p))
-    adjusted[order] = np.minimum(1, np.maximum.accumulate(p[order] * np.arange(len(p), 0, -1)))
-    return adjusted.tolist()
 
 
 def resampled_means(

@@ -18,6 +18,7 @@ from corpora.chunks import chunk_table
 from corpora.documents import Corpus, Query
 from corpora.generator.chance import candidates
 from corpora.generator.reading import Fact, best, read
+from corpora.holm import holm
 from corpora.spans import relevant
 
 Encode = Callable[[Sequence[str]], NDArray]
@@ -108,15 +109,6 @@ def _named(query: Query, facts: dict[str, list[tuple[str, Fact]]]):
     within = [pair for key, pairs in facts.items() if key in query.text for pair in pairs]
     fact = best(query.text, (fact for _, fact in within))
     return next(((document, fact.span) for document, other in within if other is fact), None)
-
-
-def holm(p_values: Sequence[float]) -> list[float]:
-    """Holm's step-down correction, in the order given."""
-    corrected, largest = [0.0] * len(p_values), 0.0
-    for rank, place in enumerate(np.argsort(p_values, kind="stable").tolist()):
-        largest = max(largest, min(1.0, (len(p_values) - rank) * p_values[place]))
-        corrected[place] = largest
-    return corrected
 
 
 def _luck(hits: NDArray, luck: NDArray) -> float:

@@ -21,9 +21,10 @@ from typing import Any
 
 import numpy as np
 
+from corpora.holm import holm
 from evaluators.compare import paired
 from evaluators.results import Results
-from evaluators.significance import holm, quantiles, resampled_means, sign_test
+from evaluators.significance import quantiles, resampled_means, sign_test
 from sweeps.config import Objective
 
 ALPHA = 0.05

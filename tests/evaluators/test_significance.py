@@ -8,15 +8,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evaluators.significance import holm, paired_interval, resampled_means, sign_p, sign_test
+from evaluators.significance import paired_interval, resampled_means, sign_p, sign_test
 
 
 def test_worked_values(golden):
     worked = json.loads((golden / "statistics.json").read_text())
     for wins, losses, p in worked["sign_test"]:
         assert sign_p(wins, losses) == pytest.approx(p, abs=1e-12)
-    for p, adjusted in worked["holm"]:
-        assert holm(p) == pytest.approx(adjusted, abs=1e-12)
 
 
 def test_four_against_one():
@@ -29,17 +27,6 @@ def test_sign_test_by_counting(wins, losses):
     n, least = wins + losses, min(wins, losses)
     tail = sum(comb(n, each) for each in range(least + 1)) / 2**n
     assert sign_p(wins, losses) == pytest.approx(min(1, 2 * tail) if n else 1)
-
-
-@given(st.lists(st.floats(0, 1), min_size=1, max_size=8))
-def test_holm_by_its_definition(p):
-    """Reject while p_(i) <= alpha / (m - i): the adjusted value is the least alpha that rejects."""
-    order = sorted(range(len(p)), key=lambda each: p[each])
-    adjusted, reached = [0.0] * len(p), 0.0
-    for place, each in enumerate(order):
-        reached = max(reached, min(1, (len(p) - place) * p[each]))
-        adjusted[each] = reached
-    assert holm(p) == pytest.approx(adjusted)
 
 
 def test_the_bootstrap_resamples_families():

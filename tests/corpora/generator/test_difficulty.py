@@ -106,11 +106,6 @@ def test_the_reader_reads_texts_not_labels(corpus):
     assert reader_finds(Corpus("wrong", corpus.documents, wrong)).mean() < 0.05
 
 
-def test_holm_steps_down():
-    assert holm([0.01, 0.04, 0.03]) == pytest.approx([0.03, 0.06, 0.06])
-    assert holm([0.6, 0.7]) == pytest.approx([1.0, 1.0])
-
-
 def test_the_native_format_carries_it_without_a_warning(tmp_path):
     for name, corpus in demo_splits(2, "quick").items():
         native.write(corpus, tmp_path / name)
