@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from sweeps.config import Evaluation
 from trainables.recipe import Recipe
 
 CHARACTERS_PER_TOKEN = 4.2  # of English prose under a WordPiece vocabulary
@@ -68,8 +69,13 @@ class Estimate:
     training_hours: float  # of one trial after another
     evaluation_hours: float
     wall_hours: float  # over the slots
+    gpu_hours: float
     disk_gb: float
     memory_gb: float  # of one trial
+
+    def told(self) -> str:
+        return (f"about {hours(self.training_hours)} of training and {hours(self.evaluation_hours)} of evaluation, "
+                f"{hours(self.wall_hours)} of wall time, {self.gpu_hours:.1f} GPU-hours")  # fmt: skip
 
 
 def estimate(
@@ -100,6 +106,40 @@ def estimate(
         training_hours=training,
         evaluation_hours=evaluation,
         wall_hours=(training + evaluation) / slots,
+        gpu_hours=gpus * (training + evaluation),
         disk_gb=trials * checkpoints * model.parameters * (KEPT_BYTES + STATE_BYTES) / 1e9,
         memory_gb=(model.parameters * TRAINED_BYTES + activations) / 1e9,
     )
+
+
+@dataclass(frozen=True)
+class MLflowLoad:
+    """What the projector will ask of the tracking server, had no trial stopped early."""
+
+    runs: int
+    logged_models: int
+    metrics: int
+    requests: int
+
+
+REPORTED = 14  # metrics of a trial's report: the inline ones, the losses and what they are made of
+REQUESTS_A_TRIAL, REQUESTS_A_CHECKPOINT, REQUESTS_A_SWEEP = 10, 5, 40
+
+
+def mlflow_load(found: Estimate, evaluation: Evaluation) -> MLflowLoad:
+    """Counted off the projector: a run is made, looked up, given its params and closed; a checkpoint is a batch of
+    its report, a logged model, a batch of its figures and the link between them."""
+    figures = {
+        "context": 3 * len(evaluation.k) + 1,
+        "chunk-size": len(evaluation.chunk_sizes) + 2,
+        "storage": (1 + len(evaluation.dimensions)) * len(evaluation.precisions),
+        "spans": 9,
+        "needle": 20,
+    }
+    each = REPORTED + sum(figures.get(suite, 1) for suite in evaluation.suites)
+    requests = REQUESTS_A_SWEEP + found.trials * REQUESTS_A_TRIAL + found.checkpoints * REQUESTS_A_CHECKPOINT
+    return MLflowLoad(1 + found.trials, 1 + found.checkpoints, found.checkpoints * each, requests)
+
+
+def hours(number: float) -> str:
+    return f"{number:.1f} hours" if number >= 1 else f"{60 * number:.1f} minutes"

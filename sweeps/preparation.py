@@ -6,19 +6,21 @@ under `store/`, so that a resumed or a second sweep finds them.
 
 from __future__ import annotations
 
-import hashlib
+import json
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from corpora import native
-from corpora.documents import Corpus
-from corpora.files import build_folder
+from corpora.errors import InputError, Problem
+from corpora.files import build_folder, write_atomically
 from corpora.prepared import prepare
 from corpora.splits import cut, freeze
 from corpora.tokens import Tokenizer
 from sweeps.config import SweepConfig
 from sweeps.corpora_config import CutCorpora, GeneratedCorpora, SplitCorpora
+from sweeps.data_hash import data_hashes
 from sweeps.space import candidates
 from trainables.base import build_base
 from trainables.data import TrainingData
@@ -26,6 +28,9 @@ from trainables.inline import inline_sample
 from trainables.teachers import score
 
 Say = Callable[[str], None]
+
+_MADE_BY = "made_by.json"
+"""Beside the splits of a sweep: how they were cut or generated."""
 
 
 @dataclass(frozen=True)
@@ -55,8 +60,7 @@ def prepare_sweep(config: SweepConfig, folder: Path, say: Say) -> Preparation:
     data = TrainingData.build(train, prepared, tokenizer, scores, store)
     sample = inline_sample(corpora["dev"][0], config.evaluation.inline_queries, config.search.seed)
     inline = build_folder(store / "inline" / sample.sha256[:12], lambda beside: native.write(sample, beside))
-    hashes = {split: _hash_of(parts) for split, parts in corpora.items()}
-    return Preparation(base, data, inline, splits, hashes)
+    return Preparation(base, data, inline, splits, data_hashes(corpora))
 
 
 def chunkings_in_play(config: SweepConfig) -> list[str]:
@@ -74,6 +78,7 @@ def split_corpora(config: SweepConfig, folder: Path, say: Say) -> dict[str, tupl
     written = folder / "corpora"
     if not written.exists():
         build_folder(written, lambda beside: _write_splits(corpora, beside, say))
+    _check_made_by(corpora, written)
     apart = {"train": (Path(corpora.train),)} if isinstance(corpora, CutCorpora) and corpora.train else {}
     return apart | {place.name: (place,) for place in sorted(written.iterdir()) if place.is_dir()}
 
@@ -91,7 +96,17 @@ def _write_splits(corpora: CutCorpora | GeneratedCorpora, beside: Path, say: Say
         parts = demo_splits(corpora.seed, corpora.generate)
     for split, part in parts.items():
         native.write(part, beside / split)
+    write_atomically(beside / _MADE_BY, json.dumps(_how(corpora), sort_keys=True))
 
 
-def _hash_of(parts: list[Corpus]) -> str:
-    return hashlib.sha256("".join(part.sha256 for part in parts).encode()).hexdigest()
+def _how(corpora: CutCorpora | GeneratedCorpora) -> dict[str, Any]:
+    """What decides the splits apart from what the folder holds; folders may move."""
+    return corpora.model_dump(mode="json", exclude={"folder", "train"})
+
+
+def _check_made_by(corpora: CutCorpora | GeneratedCorpora, written: Path) -> None:
+    """Splits are frozen on first use: a config that asks for others must not find these."""
+    made_by = written / _MADE_BY
+    if made_by.exists() and (recorded := json.loads(made_by.read_text())) != _how(corpora):
+        raise InputError(Problem("corpora", f"{written} holds splits made by {recorded}; this sweep asks for {_how(corpora)}: "
+                                 "give another --out, or undo the change"))  # fmt: skip

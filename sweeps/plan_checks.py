@@ -1,0 +1,61 @@
+"""What is wrong or odd about a sweep before it starts, beyond what its YAML alone shows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from corpora.errors import Problem
+from sweeps.config import SweepConfig
+from sweeps.plan_inputs import Splits
+from sweeps.space import candidates, default_of
+
+
+def teacher_problems(config: SweepConfig) -> Iterator[Problem]:
+    teacher = config.teacher
+    if teacher.kind == "spans" or teacher.path == "minilm":
+        return
+    if teacher.path is None:
+        yield Problem("teacher.path", f"is missing: a teacher of kind {teacher.kind} lies somewhere")
+    elif teacher.kind == "file" and not Path(teacher.path).is_file():
+        yield Problem("teacher.path", f"{teacher.path} is no file")
+    elif teacher.kind != "file" and not Path(teacher.path).is_dir():
+        yield Problem("teacher.path", f"{teacher.path} is no folder")
+
+
+def chunking_problems(config: SweepConfig, splits: Splits) -> Iterator[Problem]:
+    """`given` chunkings need corpora that hold chunks."""
+    mixes = list(candidates(config.space.entries.get("chunking_mix", {})))
+    asked = {"train": any("given" in mix for mix in mixes)}
+    asked["dev"] = config.evaluation.chunking == "given" or "conteb" in config.evaluation.suites
+    keys = {"train": "recipe.chunking_mix", "dev": "evaluation"}
+    for split, wanted in asked.items():
+        for corpus in splits.get(split, []) if wanted else []:
+            lacking = sum(document.chunks is None for document in corpus.documents)
+            if lacking:
+                yield Problem(
+                    keys[split],
+                    f"asks for `given` chunks; {lacking} documents of {split} corpus {corpus.name} have none",
+                )
+
+
+def warnings(config: SweepConfig, splits: Splits) -> Iterator[Problem]:
+    from corpora.splits import family_count
+    from sweeps.soup.certify import FAMILIES
+
+    if "confirm" not in splits:
+        yield Problem("corpora.confirm", "is absent: no soup can be certified, the best single checkpoint ships")
+    else:
+        families = sum(family_count(corpus) for corpus in splits["confirm"])
+        if families < FAMILIES:
+            yield Problem("corpora.confirm", f"has {families} families; under {FAMILIES} no soup can be certified")
+    if config.order == "deterministic" and config.budget.hours:
+        yield Problem(
+            "budget.hours", "how many trials fit depends on timing, which `order: deterministic` promises not to"
+        )
+    steps = list(candidates(config.space.entries.get("steps", default_of("steps"))))
+    if config.scheduler.kind != "none" and config.scheduler.grace >= max(steps):
+        yield Problem("scheduler.grace", f"no trial has more than {max(steps)} steps: nothing will be stopped")
+    points, asked = config.space.size, config.search.trials
+    if points is not None and asked is not None and points < asked:
+        yield Problem("search.trials", f"the space has {points} points only: {points} trials")
