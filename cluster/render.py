@@ -1,0 +1,26 @@
+"""One description, six kinds of file."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from cluster import compose, image, kuberay, ray_up, slurm
+from cluster.description import Cluster
+from cluster.remote_sweep import RemoteSweep
+from corpora.errors import InputError, Problem
+from sweeps import config
+
+ALONE = {"aws": ray_up.aws, "gcp": ray_up.gcp, "docker": image.dockerfile, "compose": compose.render}
+WITH_SWEEP = {"slurm": slurm.render, "kuberay": kuberay.render}
+
+
+def rendered(what: str, cluster: Cluster, sweep: Path | None, out: str | None) -> str:
+    """The file's text; `sweep` and `out` are for what runs one."""
+    if what in ALONE:
+        if sweep or out:
+            raise InputError(Problem("--sweep", f"{what} runs no sweep: leave it out, and `stockpot submit` one to the cluster"))
+        return ALONE[what](cluster)
+    if out and not sweep:
+        raise InputError(Problem("--out", "is a sweep's folder: give --sweep too"))
+    remote = RemoteSweep.of(config.load(sweep), out, cluster.storage, cluster.mlflow) if sweep else None
+    return WITH_SWEEP[what](cluster, remote)

@@ -1,0 +1,40 @@
+"""`stockpot cluster render`: files for Slurm, Kubernetes and clouds, from one description."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+app = typer.Typer(no_args_is_help=True, help="Clusters: Slurm, Kubernetes, AWS, GCP (docs/cluster.md).")
+
+
+class What(StrEnum):
+    slurm = "slurm"
+    kuberay = "kuberay"
+    aws = "aws"
+    gcp = "gcp"
+    docker = "docker"
+    compose = "compose"
+
+
+@app.callback()
+def _cluster() -> None:
+    """Keeps `render` a command of its own name."""
+
+
+@app.command()
+def render(
+    what: Annotated[What, typer.Argument(help="slurm: for sbatch; kuberay: for kubectl; aws, gcp: for `ray up`; docker: the image; "
+                                              "compose: an MLflow server with PostgreSQL and S3.")],
+    file: Annotated[Path, typer.Argument(metavar="CLUSTER.yaml", help="The cluster; examples/cluster.yaml shows every key.")] = Path("cluster.yaml"),
+    sweep: Annotated[Path | None, typer.Option(help="A sweep to run: slurm and kuberay then hold it whole and need nothing else.")] = None,
+    out: Annotated[str | None, typer.Option(help="The sweep's folder on the cluster; STORAGE/NAME by default.")] = None,
+) -> None:
+    """Prints the file on stdout; touches no cluster."""
+    from cluster import description
+    from cluster.render import rendered
+
+    typer.echo(rendered(what.value, description.load(file), sweep, out), nl=False)

@@ -1,0 +1,70 @@
+"""One description of a cluster: three lines suffice, and every mistake is named with its line and key."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import platform
+
+import pytest
+
+from cluster.description import load
+from corpora.errors import InputError
+from tests.cluster.descriptions import example
+
+
+def written(tmp_path, text: str):
+    path = tmp_path / "cluster.yaml"
+    path.write_text(text)
+    return path
+
+
+def test_three_lines_suffice(tmp_path):
+    cluster = load(written(tmp_path, "name: lab\nstorage: /mnt/sweeps\nworkers: [{gpus: 1}]\n"))
+    assert cluster.workers[0].gpus == 1 and cluster.head.cpus == 4
+    assert cluster.ray == importlib.metadata.version("ray")
+    assert platform.python_version().startswith(cluster.python + ".")
+
+
+def test_the_example_shows_every_section():
+    cluster = example()
+    assert {group.name for group in cluster.workers} == {"a100", "cpu"}
+    assert cluster.workers[0].labels == {"ray.io/market-type": "spot", "ray.io/accelerator-type": "A100"}
+    assert cluster.workers[1].labels == {"ray.io/market-type": "on-demand"}
+
+
+def test_everything_wrong_at_once(tmp_path):
+    text = (
+        "name: My Lab\nstorage: s3://bucket/sweeps\nmlflow: https://me:pass@mlflow.org\n"
+        "workers:\n  - gpu: 1\n  - {min: 5, max: 2}\n  - {gpu_type: A100}\nslurm: {signal: 5, options: [constraint=a100]}\n"
+    )
+    with pytest.raises(InputError) as caught:
+        load(written(tmp_path, text))
+    found = [str(problem).removeprefix(str(tmp_path)) for problem in caught.value.problems]
+    for expected in (
+        "/cluster.yaml:1: name: a name is up to 40 of a-z",
+        "/cluster.yaml:2: storage: an absolute folder",
+        "/cluster.yaml:3: mlflow: holds credentials",
+        "/cluster.yaml:5: workers.0.gpu: unknown key; did you mean 'gpus'?",
+        "/cluster.yaml:6: workers.1: min 5 is over max 2",
+        "/cluster.yaml:7: workers.2: gpu_type needs gpus",
+        "/cluster.yaml:8: slurm.signal: ",
+        "/cluster.yaml:8: slurm.options: an option begins with -",
+    ):
+        assert any(line.startswith(expected) for line in found), (expected, found)
+    assert len(found) == 8
+
+
+def test_groups_have_names_of_their_own(tmp_path):
+    with pytest.raises(InputError, match="groups need different names"):
+        load(written(tmp_path, "name: lab\nstorage: /mnt\nworkers: [{gpus: 1}, {gpus: 2}]\n"))
+
+
+def test_a_cluster_has_workers(tmp_path):
+    with pytest.raises(InputError, match="at least one group"):
+        load(written(tmp_path, "name: lab\nstorage: /mnt\nworkers: []\n"))
+
+
+@pytest.mark.parametrize("storage", ["sweeps", "/mnt/$(rm)", "/mnt/a b", "/mnt/`x`", "/"])
+def test_a_folder_that_no_script_could_misread(tmp_path, storage):
+    with pytest.raises(InputError, match="storage"):
+        load(written(tmp_path, f"name: lab\nstorage: '{storage}'\nworkers: [{{}}]\n"))
