@@ -13,7 +13,7 @@ from evaluators.significance import quantiles, resampled_means
 
 RESAMPLES = 2_000
 """Enough for the second digit of an interval that is read, not tested."""
-LEFT_OUT = ("queries without", "tokens in no chunk")
+LEFT_OUT = ("queries ", "lengths beyond", "tokens in no chunk")
 SETTING = ["encoder", "task", "chunking"]
 
 
@@ -37,13 +37,17 @@ def headline(results: Sequence[Results]) -> Section:
     rows = tuple((name, *(_cell(found.get(name)) for found in columns.values())) for name in names)
     return Section("Headline figures", "Full dimension, float32; in brackets the 95% interval of a bootstrap over families "
                    f"of documents ({RESAMPLES:,} resamples). Intervals of two encoders that overlap do not say that they "
-                   "are equal: `stockpot compare` pairs them by query.", [Table("Means", ("figure", *columns), rows)])
+                   "are equal: `stockpot compare` pairs them by query.",
+                   [Table("Means", ("figure", *columns), rows)] if rows else [])
 
 
 def intervals(results: Results) -> dict[str, tuple[float, float, float]]:
-    """Mean over tasks of each headline figure, and its interval; all figures share the families of a resample."""
+    """Mean over tasks of each headline figure, and its interval; all figures share the families of a resample.
+
+    The settings of storage and the lengths of needle have tables of their own.
+    """
     found = results.figures()
-    names = [name for name in found if not name.startswith("storage/")]
+    names = [name for name in found if not name.startswith(("storage/", "needle/"))]
     families = results.families()
     columns = {(name, task): part for name in names for task, part in results.figure(name).groupby("task", sort=False)
                if part.index.isin(families.index).all()}

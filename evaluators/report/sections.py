@@ -13,7 +13,7 @@ from evaluators.report.evidence import evaluated, headline
 from evaluators.report.parts import Section, table, wide
 from evaluators.results import Results
 from evaluators.significance import paired_interval, sign_test
-from evaluators.suites import WHOLE
+from evaluators.suites import WHOLE, needle_figures
 from evaluators.suites.storage import frontier
 
 NDCG = "nDCG@10"
@@ -21,7 +21,7 @@ NDCG = "nDCG@10"
 
 def sections_of(results: Sequence[Results]) -> list[Section]:
     """What was evaluated, the headline figures, and a section for every suite that some results hold."""
-    found = [evaluated(results), headline(results)]
+    found = [section for section in (evaluated(results), headline(results)) if section.tables]
     for suite in dict.fromkeys([*SECTIONS, *(suite for each in results for suite in each.per_query.suite.unique())]):
         holding = [each for each in results if (each.per_query.suite == suite).any()]
         if holding:
@@ -98,13 +98,12 @@ def _context(results: Sequence[Results]) -> Section:
     if len(lucky):
         columns["luck"] = lucky
     tables, drawn = [wide("Means over queries", columns, "figure")], {"context": figures.context_at_k(results)}
-    able = [each for each in results if each.queries.ability.notna().any()]
-    for metric in [name for name in ("Document@1", "Answer@10", "EvidenceRecall@10")
-                   if able and all(f"context/{name}" in each.figures() for each in able)]:
-        shares = {each.encoder: each.abilities(metric).set_index("ability")["value"] for each in able}
-        tables.append(wide(f"{metric} by ability", shares, "ability"))
-        if metric == "Answer@10":
-            drawn["abilities"] = figures.ability_bars(able)
+    for metric in ("Document@1", "Answer@10", "EvidenceRecall@10"):
+        able = [each for each in results if f"context/{metric}" in each.figures() and len(each.abilities(metric)) > 1]
+        if able:
+            shares = {each.encoder: each.abilities(metric).set_index("ability")["value"] for each in able}
+            tables.append(wide(f"{metric} by ability", shares, "ability"))
+            drawn |= {"abilities": figures.ability_bars(able)} if metric == "Answer@10" else {}
     return Section("Document, answer and evidence at K", "Document@K: the best-ranked target document is among the first K. "
                    "Answer@K: an answer chunk is among the first K of the whole index. EvidenceRecall@K: the share of the "
                    "evidence's groups found among the document's first K other chunks, where the document itself is among "
@@ -139,6 +138,28 @@ def _spans(results: Sequence[Results]) -> Section:
                    "context.", [wide("Means over queries", columns, "figure")])
 
 
+def _needle(results: Sequence[Results]) -> Section:
+    summaries = {each.encoder: needle_figures.summary(each) for each in results}
+    found = pd.concat([frame.assign(encoder=name) for name, frame in summaries.items()], ignore_index=True)
+    chance = pd.DataFrame([{"encoder": "chance", **needle_figures.CHANCE}])
+    order = ["encoder", "question", "order", "expanded", "length", "questions"]
+    found = pd.concat([found, chance], ignore_index=True).astype({"length": "Int64", "questions": "Int64"})
+    kinds = pd.concat([needle_figures.summary(each, ("category",)).assign(encoder=each.encoder) for each in results],
+                      ignore_index=True)[["encoder", "category", "length", *needle_figures.CHANCE]]
+    depths = pd.concat([needle_figures.by_depth(each).assign(encoder=each.encoder) for each in results], ignore_index=True)
+    drawn = {f"needle-{name.lower()}": figures.needle_curves(summaries, name) for name in ("Normalised", "Preferred", "AUC")}
+    return Section("Needles: one sentence in a long text", "Normalised: the question's similarity to the haystack over that "
+                   "to the needle alone; NormalisedChance: the same for the haystack's twin without a needle (dotted). "
+                   "Preferred: share of haystacks above their own twin. AUC: share of all pairs of a haystack and a twin in "
+                   "which the haystack is above. The curves are of the default order without expansion.",
+                   [table("By question, order, expansion and length", found[
+                       [*order, *(name for name in found.columns if name not in order)]], labels=4),
+                    table("By semantic category, all questions", kinds, labels=2),
+                    table("By depth of the needle (0 the start, 1 the end), all questions", depths[
+                        ["encoder", "length", "depth", "Normalised", "NormalisedChance"]])],
+                   drawn | {"needle-depths": figures.needle_depths(results)})
+
+
 def _other(results: Sequence[Results], suite: str) -> Section:
     """A suite that this page knows no figure for: its means as they are."""
     rows = pd.concat([each.rows().assign(encoder=each.encoder) for each in results], ignore_index=True)
@@ -164,4 +185,5 @@ SECTIONS: dict[str, Callable[[Sequence[Results]], Section]] = {
     "chunk-size": _chunk_size,
     "context": _context,
     "spans": _spans,
+    "needle": _needle,
 }

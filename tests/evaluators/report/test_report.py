@@ -7,17 +7,42 @@ from html.parser import HTMLParser
 import numpy as np
 import pandas as pd
 import pytest
+from tokenizers import Tokenizer as Backend
+from tokenizers import models, pre_tokenizers
 
+from corpora.documents import Corpus, Document
+from corpora.tokens import Tokenizer
+from evaluators.encoder import Encoded
 from evaluators.evaluate import evaluate
 from evaluators.report import write_report
 from evaluators.report.evidence import intervals
 from evaluators.report.sections import luck, sections_of
 from evaluators.results import Results
+from evaluators.suites.needle import NeedlePlan
+from evaluators.suites.needle_figures import summary
 from evaluators.tasks import Task
 from tests.evaluators.worlds import Given, random_world
 
 SUITES = ("conteb", "q2c", "q2d", "storage", "context", "spans")
 HOSTILE = "<script>alert('x')</script> & \"|`*"
+
+
+class Letters:
+    """A vector counts letters."""
+
+    name, quantiser, contextual, tokenizer, dimension = "letters", "none", True, None, 26
+
+    def queries(self, texts):
+        return np.array([[text.lower().count(chr(97 + place)) for place in range(26)] for text in texts], np.float32)
+
+    def documents(self, corpus, table):
+        return Encoded(self.queries([document.text for document in corpus.documents]), 0, 0, len(table), len(table))
+
+
+def words() -> Tokenizer:
+    backend = Backend(models.WordLevel({"[UNK]": 0}, unk_token="[UNK]"))
+    backend.pre_tokenizer = pre_tokenizers.Whitespace()
+    return Tokenizer(backend.to_str().encode())
 
 
 @pytest.fixture(scope="module")
@@ -111,6 +136,22 @@ def test_only_what_was_measured_has_a_section(results):
     alone = replace(one, per_query=one.per_query[one.per_query.suite == "q2d"])
     assert [section.title.partition(":")[0] for section in sections_of([alone])] == [
         "What was evaluated", "Headline figures", "q2d"]
+
+
+def test_needles_against_chance():
+    """Bag of a needle's words: literal questions see it, whatever the length; chance is the last row."""
+    tokenizer = words()
+    filler = Corpus("f", tuple(Document(str(day), f"Nothing happens on day {day}. " * 30) for day in range(4)))
+    found = evaluate(Letters(), [Task("f", filler)], ("needle",), tokenizer=tokenizer,
+                     needle=NeedlePlan(lengths=(32, 64), depths=(0.0, 1.0)))
+    section = sections_of([found])[-1]
+    assert set(section.figures) == {"needle-normalised", "needle-preferred", "needle-auc", "needle-depths"}
+    settings = section.tables[0]
+    assert {row[settings.columns.index("length")] for row in settings.rows} == {"32", "64", "–"}
+    assert settings.rows[-1][0] == "chance" and settings.rows[-1][settings.columns.index("AUC")] == "0.5000"
+    lengths = summary(found).set_index(["question", "order", "expanded", "length"])
+    first = dict(zip(settings.columns, settings.rows[0], strict=True))
+    assert first["AUC"] == f"{lengths.AUC['literal', 'default', False, 32]:.4f}"
 
 
 def test_a_suite_without_a_page_of_its_own_is_listed(results):
