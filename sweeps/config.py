@@ -60,8 +60,25 @@ class Evaluation(Frozen):
 class Resources(Frozen):
     slots: int = Field(2, ge=1, description="trials at a time")
     cpus: float = Field(1, gt=0, description="of one trial")
-    gpus: float = Field(0, ge=0, description="of one trial")
+    gpus: float = Field(0, ge=0, description="of one trial; 0.5 shares a GPU, and its memory, between two")
+    gpu_type: str | None = Field(None, min_length=1, description="only GPUs of this type: A100, H100, ... as Ray's label has it")
+    memory: float | None = Field(None, gt=0, description="GB of one trial: no node holds more trials than fit")
+    evaluation_cpus: float | None = Field(None, gt=0, description="of one evaluation; a trial's by default")
+    evaluation_gpus: float | None = Field(None, ge=0, description="of one evaluation; a trial's by default, 0 for CPUs alone")
     max_failures: int = Field(3, ge=0, description="restarts of a trial whose worker died")
+
+    @field_validator("gpus", "evaluation_gpus")
+    @classmethod
+    def _whole_or_less_than_one(cls, gpus: float | None) -> float | None:
+        if gpus is not None and gpus > 1 and gpus != int(gpus):
+            raise ValueError(f"a part of one GPU or whole GPUs, found {gpus:g}")
+        return gpus
+
+    @model_validator(mode="after")
+    def _typed(self) -> Resources:
+        if self.gpu_type and not self.gpus:
+            raise ValueError("gpu_type needs gpus over 0")
+        return self
 
 
 class MLflow(Frozen):

@@ -9,15 +9,18 @@ from collections.abc import Callable, Hashable
 
 import ray
 
+from sweeps.config import Resources
 from sweeps.evaluations import Job, Outcome, run_job
+from sweeps.ray_cluster import evaluation_options
+from trainables.gpu_share import given_gpus, keep_to_share
 
 
 class EvaluationPool:
     """`on_outcome(key, outcome)` is called from `collect`; what failed is kept in `failures`."""
 
-    def __init__(self, on_outcome: Callable[[Hashable, Outcome], None], cpus: float, gpus: float):
+    def __init__(self, on_outcome: Callable[[Hashable, Outcome], None], resources: Resources):
         self._on_outcome = on_outcome
-        self._task = ray.remote(num_cpus=cpus, num_gpus=gpus, max_retries=3)(run_job)
+        self._task = ray.remote(max_retries=3, **evaluation_options(resources))(_run)
         self._pending: dict[ray.ObjectRef, Hashable] = {}
         self.failures: dict[Hashable, str] = {}
 
@@ -41,6 +44,11 @@ class EvaluationPool:
                 self.failures[key] = reason_of(error)
             else:
                 self._on_outcome(key, outcome)
+
+
+def _run(job: Job) -> Outcome:
+    keep_to_share(given_gpus())
+    return run_job(job)
 
 
 def reason_of(error: BaseException | None) -> str:

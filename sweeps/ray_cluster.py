@@ -6,9 +6,10 @@ import contextlib
 import logging
 import os
 from collections.abc import Iterator
+from typing import Any
 
 from corpora.errors import StockpotError
-from sweeps.config import SweepConfig
+from sweeps.config import Resources, SweepConfig
 from sweeps.space import candidates
 
 WORKER_ENVIRONMENT = {
@@ -35,6 +36,24 @@ RAY_ENVIRONMENT = {
 }
 
 
+ACCELERATOR = "ray.io/accelerator-type"
+"""Ray's label of a node with GPUs: A100, H100, ...; it finds the value itself."""
+
+
+def trial_bundle(resources: Resources) -> tuple[dict[str, float], dict[str, str]]:
+    """What one trial asks Ray for, and the labels of the nodes that may give it."""
+    memory = {"memory": resources.memory * 1e9} if resources.memory else {}
+    gpus = {"GPU": resources.gpus} if resources.gpus else {}
+    return {"CPU": resources.cpus, **gpus, **memory}, {ACCELERATOR: resources.gpu_type} if resources.gpu_type else {}
+
+
+def evaluation_options(resources: Resources) -> dict[str, Any]:
+    """Of Ray's tasks: an evaluation takes what a trial takes, unless told otherwise; one without a GPU may run anywhere."""
+    gpus = resources.gpus if resources.evaluation_gpus is None else resources.evaluation_gpus
+    labels = {"label_selector": {ACCELERATOR: resources.gpu_type}} if gpus and resources.gpu_type else {}
+    return {"num_cpus": resources.evaluation_cpus or resources.cpus, "num_gpus": gpus, **labels}
+
+
 @contextlib.contextmanager
 def ray_cluster(config: SweepConfig) -> Iterator[None]:
     """A Ray cluster of this machine, or the one that RAY_ADDRESS names."""
@@ -45,6 +64,8 @@ def ray_cluster(config: SweepConfig) -> Iterator[None]:
 
     threads = max(candidates(config.space.entries.get("threads", 1)))
     environment = {**WORKER_ENVIRONMENT, "OMP_NUM_THREADS": str(threads)}
+    if config.resources.gpus:
+        environment["RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO"] = "1"  # an evaluation that asked for no GPU takes none from a trial
     common = {"log_to_driver": False, "logging_level": logging.ERROR}
     try:
         if os.environ.get("RAY_ADDRESS"):

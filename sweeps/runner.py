@@ -29,7 +29,7 @@ from sweeps.leased import leased
 from sweeps.ledger import Ledger
 from sweeps.ledger_state import LedgerState, Trial
 from sweeps.preparation import Preparation, Say, prepare_sweep
-from sweeps.ray_cluster import ray_cluster
+from sweeps.ray_cluster import ray_cluster, trial_bundle
 from sweeps.soup.ship import Kitchen
 from sweeps.summary import ranked
 from trainables.base import encoder_folder
@@ -151,7 +151,7 @@ class Sweep:
         with ray_cluster(self.config), interruptible():  # again: Ray puts its own handler over ours
             from sweeps.evaluation_pool import EvaluationPool
 
-            pool = EvaluationPool(self._scored, self.config.resources.cpus, self.config.resources.gpus)
+            pool = EvaluationPool(self._scored, self.config.resources)
             for ordinal, trial in self.ledger.state().trials.items():
                 for step, checkpoint in trial.checkpoints.items():
                     if "dev" not in checkpoint.scores:
@@ -213,10 +213,11 @@ class Sweep:
             conductor.unscored = {key[0] for key in pool.failures if not isinstance(key, str)}
 
         resources = self.config.resources
-        bundle = {"CPU": resources.cpus, **({"GPU": resources.gpus} if resources.gpus else {})}
+        bundle, labels = trial_bundle(resources)
+        where = {"bundle_label_selector": [labels]} if labels else {}
         with tempfile.TemporaryDirectory(prefix="stockpot-tune-") as scratch:  # Tune's own files: the ledger needs none of them
             tuner = Tuner(
-                with_resources(TuneTrial, PlacementGroupFactory([bundle])),
+                with_resources(TuneTrial, PlacementGroupFactory([bundle], **where)),
                 tune_config=TuneConfig(
                     search_alg=ConductedSearch(conductor, job_of, on_turn),
                     scheduler=ConductedScheduler(conductor, on_report, on_turn),

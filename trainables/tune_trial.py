@@ -60,11 +60,13 @@ class TuneTrial(tune.Trainable):
         return {"until": until, "report": str(path), "done": until == self._recipe.steps}
 
     def _train(self, until: int) -> dict[str, Any]:
+        from trainables.gpu_share import given_gpus, keep_to_share
         from trainables.inline import inline_metrics
         from trainables.training import Trainer
         from trainables.usage import Usage
 
         if self._loop is None:
+            keep_to_share(given_gpus())
             # Never from a checkpoint whose report was lost with the worker: its measures are worked out again.
             places = (Path(self._config[name]) for name in ("data", "base", "folder"))
             self._loop = Trainer.open(self._recipe, *places, up_to=self._reported)
