@@ -9,7 +9,7 @@ from sweeps.corpora_config import SPLITS
 
 
 def resolved(data: dict[str, Any], base: Path) -> dict[str, Any]:
-    """The paths of corpora, student and teacher, made absolute; names such as `minilm` stay."""
+    """The paths of corpora, student, teacher and earlier sweeps, made absolute; names such as `minilm` stay."""
 
     def absolute(value: Any, key: str) -> Any:
         if isinstance(value, list):
@@ -17,7 +17,7 @@ def resolved(data: dict[str, Any], base: Path) -> dict[str, Any]:
         is_path = isinstance(value, str) and value != "minilm"
         return str((base / Path(value).expanduser()).resolve()) if is_path else value
 
-    sections = {"corpora": ("folder", *SPLITS), "student": ("encoder",), "teacher": ("path",)}
+    sections = {"corpora": ("folder", *SPLITS), "student": ("encoder",), "teacher": ("path",), "search": ("warm_start",)}
     out = dict(data)
     for section, keys in sections.items():
         if isinstance(data.get(section), dict):

@@ -32,6 +32,7 @@ from sweeps.preparation import Preparation, Say, prepare_sweep
 from sweeps.ray_cluster import ray_cluster, trial_bundle
 from sweeps.soup.ship import Kitchen
 from sweeps.summary import ranked
+from sweeps.warm_start import check_sources, earlier_trials
 from trainables.base import encoder_folder
 
 BASELINES = {UNTRAINED: CHECKPOINT, "isolated sentences": ISOLATED, "BM25": BM25}
@@ -57,6 +58,7 @@ class Sweep:
     def run(self, resume: bool = False, allow_changed_code: bool = False) -> LedgerState:
         """Trains and evaluates everything; returns the ledger's state."""
         self._check_folder(resume)
+        check_sources(self.config, self.folder)
         with leased(self.folder, self.clock), interruptible():
             preparation = prepare_sweep(self.config, self.folder, self.say)
             self.ledger = self._open_ledger(preparation, allow_changed_code)
@@ -158,7 +160,8 @@ class Sweep:
                         pool.submit((ordinal, step), self._checkpoint_job(ordinal, step, preparation))
             if need_untrained(self.config.search.constraints):
                 self._evaluate_first(UNTRAINED, preparation, pool)
-            conductor = Conductor(self.config, self.ledger, self.clock)
+            earlier = earlier_trials(self.config, self.folder, preparation.hashes, self.say)
+            conductor = Conductor(self.config, self.ledger, self.clock, earlier)
             self._tune(conductor, preparation, pool)
             if conductor.reason:
                 self.reason = conductor.reason

@@ -31,6 +31,8 @@ from corpora.errors import Problem
 from corpora.wording import short
 from trainables.recipe import Recipe
 
+NOT_LEARNT = {"seed", "threads", "documents_per_pass", "gradient_checkpointing"}
+"""Fields in which two recipes may differ and still be one point of a space: chance, and how the same is computed."""
 CHECKED_COMBINATIONS = 512  # recipes tried together before anything starts
 _INSIDE = 0.3819660113  # where between two bounds a third value is tried: no round number
 
@@ -46,6 +48,10 @@ class Choice:
 
     def extremes(self) -> tuple[Any, ...]:
         return self.values
+
+    def own(self, value: Any) -> Any:
+        """The value of this entry that equals `value`; LookupError without."""
+        return self.values[next((i for i, one in enumerate(self.values) if same(one, value)), len(self.values))]
 
     def __str__(self) -> str:
         return "one of " + ", ".join(short(value) for value in self.values)
@@ -67,6 +73,9 @@ class Real:
     def extremes(self) -> tuple[float, ...]:
         return self.low, self.high, self.low + _INSIDE * (self.high - self.low)
 
+    def own(self, value: Any) -> float:
+        return _inside(self, value)
+
     def __str__(self) -> str:
         return f"{short(self.low)} to {short(self.high)}{', logarithmic' if self.log else ''}"
 
@@ -87,6 +96,9 @@ class Integer:
 
     def extremes(self) -> tuple[int, ...]:
         return self.low, self.high
+
+    def own(self, value: Any) -> int:
+        return _inside(self, value)
 
     def __str__(self) -> str:
         return f"whole numbers {self.low} to {self.high}"
@@ -144,6 +156,17 @@ class Space:
 
         self._values(choose)
         return seen
+
+    def locate(self, params: Mapping[str, Any]) -> dict[str, Any] | None:
+        """The searched fields of a whole recipe from elsewhere, as a suggestion of this space has them; None where it
+        lies outside: a searched field has a value that is never drawn, or a fixed one another value."""
+        try:
+            values, varied = self._values(lambda name, entry: entry.own(params[name]))
+            recipe = Recipe(**values).model_dump(mode="json")
+        except LookupError:
+            return None
+        differ = {name for name, value in recipe.items() if not (name in params and same(value, params[name]))}
+        return varied if differ <= {*varied, *NOT_LEARNT} else None
 
     def combinations(
         self, values_of: Callable[[Entry], tuple[Any, ...]]
@@ -258,6 +281,12 @@ SHORT_NAMES = {
 def label(varied: Mapping[str, Any]) -> str:
     """A trial's name: `w=0.42 t=0.08 n=3 mix=sentence+tokens:64 dims=384/128`."""
     return " ".join(f"{SHORT_NAMES.get(name, name)}={short(value)}" for name, value in varied.items())
+
+
+def _inside(entry: Real | Integer, value: Any) -> Any:
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not entry.low <= value <= entry.high:
+        raise LookupError(value)
+    return value
 
 
 def _holds(values: Mapping[str, Any], name: str, wanted: tuple[Any, ...]) -> bool:

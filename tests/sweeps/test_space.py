@@ -153,3 +153,15 @@ def test_candidates_of_fixed_and_searched_fields():
     assert list(candidates({"sentence": 1.0})) == [{"sentence": 1.0}]
     assert 0.5 in candidates(entries["teacher_temperature"])
     assert len(read_space(RICH).describe()) == 7
+
+
+def test_a_recipe_from_elsewhere_is_located_where_it_is_a_point_of_the_space():
+    space = read_space(RICH)
+    rng = np.random.default_rng(3)
+    for _ in range(40):
+        point = space.sample(rng)
+        params = point.recipe.model_dump(mode="json")
+        assert space.locate(params | {"seed": 7, "threads": 3}) == point.varied
+        for elsewhere in ({"weight": 1.5}, {"steps": 60}, {"chunking_mix": {"whole": 1.0}}, {"top_n": 5}, {"precision": "bf16"}):
+            assert space.locate(params | elsewhere) is None
+    assert space.locate({}) is None
