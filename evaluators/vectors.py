@@ -1,6 +1,7 @@
-"""Vectors that exist already, from a file: `{"queries": {id: vector}, "chunks": {document id: [vector, ...]}}`.
+"""Vectors that exist already, of queries and `given` chunks: a JSON file, or for large ones a folder of arrays.
 
-JSON numbers stay float64: they are scored as they are written, not as float32 would round them.
+The file: `{"queries": {id: vector}, "chunks": {document id: [vector, ...]}}`. JSON numbers stay float64: they are scored
+as they are written, not as float32 would round them. The folder: `evaluators/vector_arrays.py`.
 """
 
 from __future__ import annotations
@@ -15,27 +16,30 @@ from corpora.chunks import ChunkTable
 from corpora.documents import Corpus
 from corpora.errors import InputError, Problem
 from evaluators.encoder import Encoded
+from evaluators.vector_arrays import read_arrays
 
 MOST_PROBLEMS = 50
 """Problems that are listed one by one; the rest is counted."""
 
 
 class FileVectors:
-    """An `Encoder` whose vectors come from a file; only the chunking `given` can be evaluated."""
+    """An `Encoder` whose vectors exist already; only the chunking `given` can be evaluated."""
 
     quantiser = "none"
     contextual = True
     tokenizer = None
 
-    def __init__(self, name: str, corpus: Corpus, queries: np.ndarray, chunks: Sequence[np.ndarray]):
-        """queries `[queries, dimension]` and, per document, its chunks `[chunks, dimension]`, in the corpus's order."""
+    def __init__(self, name: str, corpus: Corpus, queries: np.ndarray, chunks: np.ndarray):
+        """queries `[queries, dimension]` and chunks `[chunks, dimension]`, document after document, in the corpus's order."""
         self.name, self.corpus = name, corpus
         self._queries, self._chunks = queries, chunks
         self.dimension = queries.shape[1]
 
     @classmethod
     def read(cls, path: Path, corpus: Corpus) -> FileVectors:
-        """Every query and every `given` chunk of the corpus must have a vector; others in the file are passed over."""
+        """Every query and every `given` chunk of the corpus must have a vector; others there are passed over."""
+        if Path(path).is_dir():
+            return cls(Path(path).name, corpus, *read_arrays(Path(path), corpus))
         content = _content(Path(path))
         problems: list[Problem] = []
         widths: dict[int, str] = {}
@@ -49,20 +53,21 @@ class FileVectors:
         if problems:
             more = len(problems) - MOST_PROBLEMS
             raise InputError(problems[:MOST_PROBLEMS] + [Problem(str(path), f"and {more} more")] * (more > 0))
-        return cls(Path(path).stem, corpus, np.concatenate(queries), chunks)
+        filled = [rows for rows in chunks if len(rows)]
+        joined = np.concatenate(filled) if filled else np.empty((0, next(iter(widths), 0)))
+        return cls(Path(path).stem, corpus, np.concatenate(queries), joined)
 
     def queries(self, texts: Sequence[str]) -> np.ndarray:
         if list(texts) != [query.text for query in self.corpus.queries]:
-            raise ValueError(f"{self.name} holds the vectors of the queries of {self.corpus.name} only")
+            raise InputError(Problem(self.name, f"holds the vectors of the queries of {self.corpus.name} only: a suite "
+                                                "with texts of its own, such as needle, needs an encoder"))
         return self._queries
 
     def documents(self, corpus: Corpus, table: ChunkTable) -> Encoded:
         if corpus is not self.corpus or table.chunking != "given":
             raise InputError(Problem(self.name, f"holds vectors of the given chunks of {self.corpus.name}; asked for "
                                                 f"`{table.chunking}` of {corpus.name}"))
-        filled = [rows for rows in self._chunks if len(rows)]
-        vectors = np.concatenate(filled) if filled else np.empty((0, self.dimension))
-        return Encoded(vectors, tokens_in=0, tokens_used=0, chunks_in=len(table), vectors_out=len(vectors))
+        return Encoded(self._chunks, tokens_in=0, tokens_used=0, chunks_in=len(table), vectors_out=len(self._chunks))
 
 
 def _content(path: Path) -> dict:

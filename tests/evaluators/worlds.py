@@ -27,6 +27,18 @@ class Given:
         return Encoded(self._chunks, 0, 0, len(self._chunks), len(self._chunks))
 
 
+def word_tokenizer():
+    """One token a word or sign."""
+    from tokenizers import Tokenizer as Backend
+    from tokenizers import models, pre_tokenizers
+
+    from corpora.tokens import Tokenizer
+
+    backend = Backend(models.WordLevel({"[UNK]": 0}, unk_token="[UNK]"))
+    backend.pre_tokenizer = pre_tokenizers.Whitespace()
+    return Tokenizer(backend.to_str().encode())
+
+
 def random_world(seed, documents=9, queries=12, dimension=6):
     """A corpus with given chunks, and float32 vectors full of ties, zeros and twins."""
     rng = np.random.default_rng(seed)

@@ -5,12 +5,9 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from tokenizers import Tokenizer as Backend
-from tokenizers import models, pre_tokenizers
 
 from corpora.documents import Corpus, Document
 from corpora.errors import InputError
-from corpora.tokens import Tokenizer
 from evaluators.encoder import Encoded
 from evaluators.evaluate import evaluate
 from evaluators.figures import figures_of
@@ -18,13 +15,12 @@ from evaluators.suites.needle import NeedlePlan, build
 from evaluators.suites.needle_figures import CHANCE, by_depth, figures, summary
 from evaluators.suites.needles import BUILT_IN, read, with_expansions
 from evaluators.tasks import Task
+from tests.evaluators.worlds import word_tokenizer
 
 
 @pytest.fixture(scope="module")
 def tokenizer():
-    backend = Backend(models.WordLevel({"[UNK]": 0}, unk_token="[UNK]"))
-    backend.pre_tokenizer = pre_tokenizers.Whitespace()
-    return Tokenizer(backend.to_str().encode())
+    return word_tokenizer()
 
 
 @pytest.fixture(scope="module")

@@ -1,0 +1,69 @@
+"""Vectors in arrays, for indexes that JSON is too large for:
+
+    queries.npy   float32 or float64 [queries, dimension]
+    queries.txt   the id of each row, one a line, white space and % percent-encoded as in TREC files
+    chunks.npy    the same type [chunks, dimension]
+    chunks.txt    `{document}#{index:06d}` of each row, document and index into its `chunks`, encoded alike
+
+Arrays are memory-mapped. Rows in the corpus's order (documents as in documents.jsonl, chunks as listed there) are read
+where they lie; rows in another order, or with others between them, are gathered into memory.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+
+from corpora.chunks import chunk_table, trec_id
+from corpora.documents import Corpus
+from corpora.errors import InputError, Problem
+
+SHOWN = 20
+"""Missing ids that are listed one by one; the rest is counted."""
+
+
+def read_arrays(folder: Path, corpus: Corpus) -> tuple[np.ndarray, np.ndarray]:
+    """Vectors of the corpus's queries `[queries, dimension]` and of its `given` chunks `[chunks, dimension]`."""
+    problems: list[Problem] = []
+    wanted = {"queries": [trec_id(query.id) for query in corpus.queries], "chunks": chunk_table(corpus, "given").ids()}
+    found = [_rows(folder, name, ids, problems) for name, ids in wanted.items()]
+    if not problems:
+        queries, chunks = found
+        if queries.shape[1] != chunks.shape[1] or queries.dtype != chunks.dtype:
+            problems.append(Problem(str(folder), f"queries.npy is {queries.dtype} of {queries.shape[1]} numbers a row, "
+                                    f"chunks.npy {chunks.dtype} of {chunks.shape[1]}: both must be alike"))
+    if problems:
+        raise InputError(problems)
+    return found[0], found[1]
+
+
+def _rows(folder: Path, name: str, wanted: Sequence[str], problems: list[Problem]) -> np.ndarray | None:
+    """The rows of the ids wanted, in their order; what is wrong goes to `problems`."""
+    path, beside = folder / f"{name}.npy", folder / f"{name}.txt"
+    try:
+        rows = np.load(path, mmap_mode="r", allow_pickle=False)
+        ids = beside.read_text(encoding="utf-8").splitlines()
+    except (OSError, ValueError) as error:
+        where = path if not path.is_file() or isinstance(error, ValueError) else beside
+        problems.append(Problem(str(where), f"cannot be read: {getattr(error, 'strerror', None) or error}"))
+        return None
+    if rows.ndim != 2 or rows.dtype not in (np.float32, np.float64):
+        problems.append(Problem(str(path), f"is {rows.dtype} {list(rows.shape)}: expected float32 or float64 [rows, dimension]"))
+        return None
+    if len(ids) != len(rows):
+        problems.append(Problem(str(beside), f"names {len(ids)} rows, {path.name} has {len(rows)}"))
+        return None
+    if ids == list(wanted):
+        return rows
+    place = {each: row for row, each in enumerate(ids)}
+    if len(place) < len(ids):
+        twice = next(each for row, each in enumerate(ids) if place[each] != row)
+        problems.append(Problem(f"{beside}:{place[twice] + 1}", f"names {twice!r} again: an id has one row"))
+        return None
+    missing = [each for each in wanted if each not in place]
+    problems += [Problem(str(beside), f"lacks {each!r}") for each in missing[:SHOWN]]
+    if len(missing) > SHOWN:
+        problems.append(Problem(str(beside), f"lacks {len(missing) - SHOWN} more"))
+    return None if missing else rows[[place[each] for each in wanted]]
