@@ -26,8 +26,9 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from sys import intern
 from typing import Any, NamedTuple
+
+from sweeps.numbers import NOTHING, Numbers
 
 ENDS = ("finished", "stopped", "failed")
 NOT_COMPARED = {"time", "seconds", "system", "folder", "per_query", "trial_id", "sweep_id", "run_id", "host", "reason"}
@@ -43,14 +44,14 @@ class Contradiction(Exception):
 
 
 class Report(NamedTuple):
-    metrics: dict[str, float]
+    metrics: Mapping[str, float]
     time: float
-    seconds: dict[str, float]
-    system: Mapping[str, float] = {}  # what its worker took: trainables/usage.py
+    seconds: Mapping[str, float]
+    system: Mapping[str, float] = NOTHING  # what its worker took: trainables/usage.py
 
 
 class Scores(NamedTuple):
-    figures: dict[str, float]
+    figures: Mapping[str, float]
     per_query: str | None
     time: float
     seconds: float | None
@@ -183,8 +184,8 @@ def _report(state: LedgerState, event: Mapping[str, Any]) -> bool:
     if step in trial.reports:
         return _known(f"trial {trial.ordinal} at step {step}", trial.reports[step].metrics, event["metrics"])
     _must_go_on(trial, f"a report of step {step}")
-    metrics = {intern(name): value for name, value in event["metrics"].items()}
-    trial.reports[step] = Report(metrics, event["time"], event.get("seconds") or {}, _interned(event.get("system")))
+    seconds, system = (Numbers(event[what]) if event.get(what) else NOTHING for what in ("seconds", "system"))
+    trial.reports[step] = Report(Numbers(event["metrics"]), event["time"], seconds, system)
     return True
 
 
@@ -245,14 +246,8 @@ def _opening(state: LedgerState, event: Mapping[str, Any]) -> bool:
 def _add_scores(held: dict[Any, Scores], key: Any, event: Mapping[str, Any], where: str) -> bool:
     if key in held:
         return _known(where, held[key].figures, event["figures"])
-    figures = {intern(name): value for name, value in event["figures"].items()}
-    held[key] = Scores(figures, event.get("per_query"), event["time"], event.get("seconds"))
+    held[key] = Scores(Numbers(event["figures"]), event.get("per_query"), event["time"], event.get("seconds"))
     return True
-
-
-def _interned(numbers: Mapping[str, float] | None) -> dict[str, float]:
-    """With names that every trial shares: a driver holds many thousand of these."""
-    return {intern(name): value for name, value in (numbers or {}).items()}
 
 
 def _trial(state: LedgerState, event: Mapping[str, Any]) -> Trial:
