@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import json
 import logging
 import os
 import socket
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from corpora.errors import InputError, Problem
 from sweeps.config import Resources
+from sweeps.ray_cluster import ACCELERATOR
 
+COMING = "STOCKPOT_NODES"
+"""Variable of a cluster that grows with what is asked of it: its nodes at its largest, as JSON of `Machine`s."""
 PATIENCE = 10.0  # seconds that a cluster has to answer
 
 
@@ -20,14 +26,17 @@ class Machine:
     cpus: float
     gpus: float
     memory_gb: float
+    gpu_type: str = ""
 
     def slots(self, asked: Resources, memory_gb: float = 0.0) -> int:
         """Trials of so many resources and so much memory that it holds at once."""
+        if asked.gpu_type and asked.gpu_type != self.gpu_type:
+            return 0
         limits = [self.cpus / asked.cpus]
         if asked.gpus:
             limits.append(self.gpus / asked.gpus)
-        if memory_gb:
-            limits.append(self.memory_gb / memory_gb)
+        if memory := max(memory_gb, asked.memory or 0):
+            limits.append(self.memory_gb / memory)
         return int(min(limits) + 1e-9)
 
 
@@ -39,7 +48,9 @@ def this_machine() -> Machine:
 
 
 def ray_machines(address: str) -> list[Machine]:
-    """The living nodes of the cluster at `address`; starts nothing on it. Raises InputError where none answers."""
+    """The living nodes of the cluster at `address`, or all that may come; starts nothing on it. Raises InputError where none answers."""
+    if coming := os.environ.get(COMING):
+        return [Machine(**each) for each in json.loads(coming)]
     import ray
 
     try:
@@ -51,8 +62,14 @@ def ray_machines(address: str) -> list[Machine]:
         raise InputError(Problem("RAY_ADDRESS", f"no Ray cluster answers at {address} ({first})")) from None
     finally:
         ray.shutdown()
-    held = [(node["NodeManagerAddress"], node["Resources"]) for node in nodes]
-    return [Machine(name, has.get("CPU", 0), has.get("GPU", 0), has.get("memory", 0) / 1e9) for name, has in held]
+    return [machine_of(node) for node in nodes]
+
+
+def machine_of(node: dict[str, Any]) -> Machine:
+    """A node as `ray.nodes()` tells of it."""
+    has = node["Resources"]
+    gpu_type = node.get("Labels", {}).get(ACCELERATOR, "")
+    return Machine(node["NodeManagerAddress"], has.get("CPU", 0), has.get("GPU", 0), has.get("memory", 0) / 1e9, gpu_type)
 
 
 def _reach(address: str) -> None:
@@ -68,9 +85,23 @@ def problems(asked: Resources, machines: Sequence[Machine]) -> Iterator[Problem]
     if here and asked.gpus > machines[0].gpus:
         yield Problem("resources.gpus", f"{asked.gpus:g} asked for each trial, this machine has {machines[0].gpus:g}: give 0")
     elif not here and not any(machine.slots(asked) for machine in machines):
-        most = max(machines, key=lambda machine: (machine.gpus, machine.cpus), default=Machine("none", 0, 0, 0))
-        yield Problem("resources", f"{asked.cpus:g} CPUs and {asked.gpus:g} GPUs asked for each trial; no node of the cluster "
-                      f"has them: the largest has {most.cpus:g} and {most.gpus:g}")  # fmt: skip
+        yield Problem("resources", f"{wanted(asked)} asked for each trial; no node of the cluster has them: {shape(machines)}")
+
+
+def wanted(asked: Resources) -> str:
+    """What one trial asks for, in words."""
+    memory = f" and {asked.memory:g} GB" if asked.memory else ""
+    return f"{asked.cpus:g} CPUs, {asked.gpus:g} {f'{asked.gpu_type} ' if asked.gpu_type else ''}GPUs{memory}"
+
+
+def shape(machines: Sequence[Machine]) -> str:
+    """A cluster in words: its nodes by kind, the commonest first."""
+    def kind(machine: Machine) -> str:
+        gpus = f"{machine.gpus:g} {f'{machine.gpu_type} ' if machine.gpu_type else ''}GPUs"
+        return f"{machine.cpus:g} CPUs, {gpus}, {machine.memory_gb:.0f} GB"
+
+    counted = Counter(map(kind, machines)).most_common()
+    return "; ".join(f"{count} x ({each})" for each, count in counted) or "it has no node"
 
 
 def warnings(asked: Resources, machines: Sequence[Machine], memory_gb: float) -> Iterator[Problem]:

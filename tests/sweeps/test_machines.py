@@ -6,9 +6,9 @@ import pytest
 
 from corpora.errors import InputError
 from sweeps.config import Resources
-from sweeps.machines import Machine, problems, ray_machines, this_machine, warnings
+from sweeps.machines import COMING, Machine, problems, ray_machines, this_machine, warnings
 
-NODES = [Machine("10.0.0.1", 8, 2, 64), Machine("10.0.0.2", 4, 1, 8)]
+NODES = [Machine("10.0.0.1", 8, 2, 64), Machine("10.0.0.2", 4, 1, 8, "A100")]
 
 
 @pytest.mark.parametrize(
@@ -20,6 +20,9 @@ NODES = [Machine("10.0.0.1", 8, 2, 64), Machine("10.0.0.2", 4, 1, 8)]
         ({"cpus": 1, "gpus": 0.5}, 0, [4, 2]),
         ({"cpus": 0.1}, 0, [80, 40]),
         ({"cpus": 1}, 5, [8, 1]),
+        ({"cpus": 1, "memory": 5}, 0, [8, 1]),
+        ({"cpus": 1, "memory": 9}, 5, [7, 0]),
+        ({"cpus": 1, "gpus": 1, "gpu_type": "A100"}, 0, [0, 1]),
     ],
 )
 def test_the_scarcest_thing_decides(asked, memory, slots):
@@ -28,13 +31,19 @@ def test_the_scarcest_thing_decides(asked, memory, slots):
 
 def test_a_trial_that_no_node_holds_is_a_problem_and_one_that_waits_a_warning():
     (problem,) = problems(Resources(cpus=4, gpus=4), NODES)
-    assert problem.where == "resources" and "largest has 8 and 2" in problem.message
+    assert problem.where == "resources" and "1 x (8 CPUs, 2 GPUs, 64 GB); 1 x (4 CPUs, 1 A100 GPUs, 8 GB)" in problem.message
     assert list(problems(Resources(cpus=4, gpus=1), NODES)) == []
     (warning,) = warnings(Resources(slots=4, gpus=1), NODES, 1.0)
     assert "3 fit: the others wait" in warning.message
     (warning,) = warnings(Resources(slots=8), NODES, 20.0)
     assert warning.where == "memory" and "3 fit into memory" in warning.message
     assert list(warnings(Resources(slots=3, gpus=1), NODES, 1.0)) == []
+
+
+def test_nodes_that_may_come_count_on_a_cluster_that_grows(monkeypatch):
+    monkeypatch.setenv(COMING, '[{"name": "a100", "cpus": 8, "gpus": 1, "memory_gb": 80, "gpu_type": "A100"}]')
+    [node] = ray_machines("127.0.0.1:1")
+    assert node.slots(Resources(gpus=0.5, gpu_type="A100")) == 2 and not node.slots(Resources(gpus=1, gpu_type="H100"))
 
 
 def test_this_machine_shares_its_cpus_but_not_its_accelerators():
