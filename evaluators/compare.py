@@ -15,7 +15,8 @@ from evaluators.significance import LEVEL, RESAMPLES, quantiles, resampled_means
 
 COLUMNS = ["figure", "task", "a", "b", "value_a", "value_b", "difference", "low", "high", "wins", "losses", "p",
            "p_holm", "families", "verdict"]
-A_BETTER, B_BETTER, SAME = "A better", "B better", "no difference can be told"
+SAME = "no difference can be told"
+"""The verdict where none can be said to be better; else it is `{encoder} better`."""
 ALL = "all"
 """The row of the mean over tasks, where there are several."""
 FAMILIES = 6
@@ -98,8 +99,9 @@ def _pair(
             labels, adjusted = [*labels, ALL], [*adjusted, tests[-1].p]
         for task, test, p_holm, (value_a, value_b, low, high, families) in zip(labels, tests, adjusted, told, strict=True):
             real = (low > 0 or high < 0) and p_holm <= 1 - level + 1e-12 and families >= FAMILIES
+            verdict = f"{_better(a, b, figure, value_b - value_a)} better" if real else SAME
             rows.append((figure, task, a.encoder, b.encoder, value_a, value_b, value_b - value_a, low, high, test.wins,
-                         test.losses, test.p, p_holm, families, _verdict(figure, value_b - value_a) if real else SAME))
+                         test.losses, test.p, p_holm, families, verdict))
     return rows
 
 
@@ -112,9 +114,9 @@ def _told(
     return value_a, value_b, low, high, pooled.family.nunique()
 
 
-def _verdict(figure: str, difference: float) -> str:
+def _better(a: Results, b: Results, figure: str, difference: float) -> str:
     less = figure.partition("/")[2].startswith(LESS_IS_BETTER)
-    return B_BETTER if (difference > 0) != less else A_BETTER
+    return b.encoder if (difference > 0) != less else a.encoder
 
 
 def _refuse_other_corpora(a: Results, b: Results, of_a: set[str], of_b: set[str]) -> None:

@@ -12,6 +12,7 @@ import numpy as np
 import pandas as pd
 
 from corpora.chunkings import Chunking
+from evaluators.compare import SAME
 from evaluators.results import Results
 from evaluators.suites.needle_figures import CHANCE, by_depth
 from evaluators.suites.needle_figures import summary as needle_summary
@@ -177,6 +178,23 @@ def needle_depths(results: Sequence[Results]) -> Figure:
     return _finished(figure, axes)
 
 
+def difference_forest(rows: pd.DataFrame) -> Figure:
+    """Differences and their intervals, one line a figure and task; filled where one side is better. `rows`: of
+    `compare.compare`, of one pair."""
+    figure, axes = _axes(f"{rows.b.iloc[0]} - {rows.a.iloc[0]}", "", height=1.2 + 0.24 * len(rows))
+    at = np.arange(len(rows))[::-1]
+    told = (rows.verdict != SAME).to_numpy()
+    axes.hlines(at, rows.low, rows.high, color=COLOURS[0], linewidth=1.6)
+    for place, marker, known in ((0, "o", ~told), (1, "s", told)):
+        axes.scatter(rows.difference[known], at[known], s=36, marker=marker, zorder=3, edgecolors=COLOURS[0],
+                     facecolors=COLOURS[0] if place else "white", label=("no difference can be told", "one is better")[place])
+    axes.axvline(0, color="black", linewidth=1)
+    several = rows.task.nunique() > 1
+    axes.set_yticks(at, [f"{row.figure}, {row.task}" if several else row.figure for row in rows.itertuples()], fontsize=8)
+    axes.set_ylim(-0.8, len(rows) - 0.2)
+    return _finished(figure, axes)
+
+
 def sizes(results: Results) -> pd.Series:
     """nDCG@10 by chunk size in tokens, mean over tasks, at full dimension and float32; empty without sizes."""
     found = {Chunking.parse(chunking).window: results.values("chunk-size", "nDCG@10", chunking=chunking)
@@ -186,11 +204,11 @@ def sizes(results: Results) -> pd.Series:
     return pd.Series(means, dtype=float)
 
 
-def _axes(x: str, y: str, width: float = 6.4) -> tuple[Figure, Axes]:
+def _axes(x: str, y: str, width: float = 6.4, height: float = 4.2) -> tuple[Figure, Axes]:
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
-    figure = Figure(figsize=(width, 4.2), layout="constrained")
+    figure = Figure(figsize=(width, height), layout="constrained")
     FigureCanvasAgg(figure)
     axes = figure.add_subplot()
     axes.set(xlabel=x, ylabel=y)
