@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
@@ -12,6 +12,14 @@ from corpora.chunks import ChunkTable
 from corpora.documents import Corpus
 from corpora.errors import NonFinite, StockpotError
 from corpora.tokens import Tokenizer
+
+
+Watch = Callable[[int, int], None]
+"""Hears how many tokens an encoder has read, and of how many: progress. Encoders that can tell have it as `watch`."""
+
+
+def unwatched(read: int, whole: int) -> None:
+    """Nobody listens."""
 
 
 @dataclass(frozen=True)

@@ -15,13 +15,12 @@ from typing import Any
 from corpora import native
 from corpora.files import write_atomically
 from sweeps.config import Evaluation
-
-CHECKPOINT, ISOLATED, BM25 = "checkpoint", "isolated", "bm25"
+from trainables.encoders import encoder_of
 
 
 @dataclass(frozen=True)
 class Job:
-    """`kind` and `model`: a checkpoint's folder; the six-layer MiniLM over isolated sentences; BM25.
+    """`kind` and `model`: of `trainables.encoders.encoder_of`.
 
     `tokenizer` is the student's folder: it counts `tokens:N` for every encoder alike.
     `result` is the parquet of per-query values; the figures lie beside it as JSON, and what a
@@ -94,17 +93,3 @@ def tasks_of(folders: tuple[str, ...]) -> list[Any]:
 
     corpora = [native.read(Path(folder)) for folder in folders]
     return [Task(corpus.name, corpus, families=document_clusters(corpus)) for corpus in corpora]
-
-
-def encoder_of(kind: str, model: str) -> Any:
-    if kind == BM25:
-        from evaluators.bm25 import BM25 as Scorer
-
-        return Scorer()
-    if kind == ISOLATED:
-        from trainables.baselines import IsolatedEncoder
-
-        return IsolatedEncoder.load(Path(model))
-    from trainables.student import StudentEncoder
-
-    return StudentEncoder.load(Path(model))

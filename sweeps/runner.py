@@ -23,7 +23,7 @@ from sweeps.code_hash import code_hash
 from sweeps.conductor import Conductor
 from sweeps.config import SweepConfig
 from sweeps.constraints import UNTRAINED, need_untrained
-from sweeps.evaluations import BM25, CHECKPOINT, ISOLATED, Job, Outcome
+from sweeps.evaluations import Job, Outcome
 from sweeps.interruptible import interruptible
 from sweeps.leased import leased
 from sweeps.ledger import Ledger
@@ -34,6 +34,7 @@ from sweeps.soup.ship import Kitchen
 from sweeps.summary import ranked
 from sweeps.warm_start import check_sources, earlier_trials
 from trainables.base import encoder_folder
+from trainables.encoders import BM25, CHECKPOINT, ISOLATED
 
 BASELINES = {UNTRAINED: CHECKPOINT, "isolated sentences": ISOLATED, "BM25": BM25}
 """Rows to beat: base+ as it is, its pretrained encoder with all layers over sentences alone, and words."""

@@ -12,7 +12,7 @@ from torch import nn
 from corpora.chunks import ChunkTable
 from corpora.documents import Corpus
 from corpora.tokens import Tokenizer
-from evaluators.encoder import Encoded
+from evaluators.encoder import Encoded, Watch, unwatched
 from trainables.base import MINILM, encoder_folder, frame_of
 from trainables.layouts import Frame, Window, question
 from trainables.loading import pretrained_encoder
@@ -31,6 +31,7 @@ class IsolatedEncoder:
     def __init__(self, encoder: nn.Module, tokenizer: Tokenizer, frame: Frame, name: str, budget: int | None = None):
         """`budget`: padded tokens of one pass; by default what suits the device."""
         self.encoder, self.tokenizer, self.frame, self.name, self.budget = encoder, tokenizer, frame, name, budget
+        self.watch: Watch = unwatched
         self.dimension = encoder.config.hidden_size
 
     @classmethod
@@ -58,7 +59,7 @@ class IsolatedEncoder:
         """(float32 `[texts, D]`, tokens of the texts, tokens that some window holds)."""
         ids = [ids for ids, _ in self.tokenizer.encode(texts)]
         windows = [window for row, one in enumerate(ids) for window in self._windows(one, row)]
-        means = mean_states(self.encoder, windows, len(ids), self.frame.pad, budget=self.budget)
+        means = mean_states(self.encoder, windows, len(ids), self.frame.pad, budget=self.budget, watch=self.watch)
         used = sum(int((window.source >= 0).sum()) for window in windows)
         return means.cpu().numpy(), sum(map(len, ids)), used
 

@@ -8,6 +8,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from evaluators.encoder import Watch, unwatched
 from trainables.layouts import Window
 
 TOKENS_PER_PASS = {"cpu": 2048, "cuda": 65536}
@@ -17,17 +18,20 @@ the activations stay near the caches (16 windows of 200 to 450 tokens: 2.7 s aga
 
 def mean_states(
     encoder: nn.Module, windows: Sequence[Window], rows: int, pad: int, *, bf16: bool = False, budget: int | None = None,
+    watch: Watch = unwatched,
 ) -> Tensor:
     """float32 `[rows, hidden]`: row r is the mean of the last hidden states at all positions that belong to r.
 
     A row without positions is 0. The encoder runs under bf16 autocast if asked; means never do. `budget`
-    bounds the padded tokens of a pass and does not change the values beyond rounding.
+    bounds the padded tokens of a pass and does not change the values beyond rounding. `watch` hears how far it is.
     """
     device = encoder.device
     budget = budget or TOKENS_PER_PASS.get(device.type, TOKENS_PER_PASS["cuda"])
     weights = _weights(windows, rows)
     means = torch.zeros(rows, encoder.config.hidden_size, device=device)
-    for group in passes([len(window.ids) for window in windows], budget):
+    lengths = [len(window.ids) for window in windows]
+    read, whole = 0, sum(lengths)
+    for group in passes(lengths, budget):
         ids, mask, positions = padded([windows[place] for place in group], pad)
         owner = np.concatenate([windows[place].rows for place in group])
         with torch.autocast(device.type, torch.bfloat16, enabled=bf16):
@@ -37,6 +41,8 @@ def mean_states(
         taken = states.flatten(0, 1)[positions.to(device)].float()
         weight = torch.from_numpy(weights[owner]).to(device)
         means.index_add_(0, torch.from_numpy(owner).to(device), taken * weight[:, None])
+        read += sum(lengths[place] for place in group)
+        watch(read, whole)
     return means
 
 

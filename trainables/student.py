@@ -16,7 +16,7 @@ from corpora.chunks import ChunkTable
 from corpora.documents import Corpus
 from corpora.errors import InputError, Problem
 from corpora.tokens import Tokenizer
-from evaluators.encoder import Encoded
+from evaluators.encoder import Encoded, Watch, unwatched
 from trainables import checkpoints
 from trainables.checkpoints import Manifest, State
 from trainables.layouts import DocumentInput, Frame, Window, layout, question
@@ -85,9 +85,11 @@ class Student(nn.Module):
         ids = [ids for ids, _ in self.tokenizer.encode(queries)] if len(queries) and isinstance(queries[0], str) else queries
         return self.project([question(one, self.frame, row) for row, one in enumerate(ids)], len(ids))
 
-    def project(self, windows: Sequence[Window], rows: int, budget: int | None = None) -> Tensor:
+    def project(
+        self, windows: Sequence[Window], rows: int, budget: int | None = None, watch: Watch = unwatched,
+    ) -> Tensor:
         """z float32 `[rows, D]` of windows; see `pooling.mean_states`."""
-        means = mean_states(self.encoder, windows, rows, self.frame.pad, bf16=self.bf16, budget=budget)
+        means = mean_states(self.encoder, windows, rows, self.frame.pad, bf16=self.bf16, budget=budget, watch=watch)
         with torch.autocast(means.device.type, enabled=False):
             return self.projection(means)
 
@@ -114,6 +116,7 @@ class StudentEncoder:
         self.dimension = student.dimension
         self.quantiser = quantiser or student.about.quantiser
         self.tokenizer = student.tokenizer
+        self.watch: Watch = unwatched
         self.truncated = 0
         """Queries so far that were longer than the window and cut to it."""
 
@@ -147,7 +150,7 @@ class StudentEncoder:
             pooled += sum(len(window.positions) for window in own)
             context += _context_read(len(ids), table.tokens[rows], own)
             windows += own
-        vectors = self.student.project(windows, len(table), self.budget).cpu().numpy()
+        vectors = self.student.project(windows, len(table), self.budget, self.watch).cpu().numpy()
         asked = int((table.tokens[:, 1] - table.tokens[:, 0]).sum()) + table.context_only
         return Encoded(vectors, asked, pooled + context, len(table), len(vectors))
 

@@ -18,7 +18,7 @@ from corpora.errors import InputError, Problem
 from evaluators.results import Results
 from sweeps.config import SweepConfig
 from sweeps.constraints import keeper
-from sweeps.evaluations import CHECKPOINT, Job, run_job, tasks_of
+from sweeps.evaluations import Job, run_job, tasks_of
 from sweeps.ledger import Ledger
 from sweeps.soup.admit import admit, barriers
 from sweeps.soup.average import Ingredient, average, ingredients
@@ -27,6 +27,7 @@ from sweeps.soup.propose import Member, Merit, Proposal, best_single, propose
 from sweeps.soup.similarities import Proxy
 from sweeps.soup.verify import Candidate, Verification, verify
 from trainables import checkpoints
+from trainables.encoders import CHECKPOINT
 from trainables.export import export
 
 BARRIER = 0.05
