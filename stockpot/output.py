@@ -25,12 +25,12 @@ def print_json(value: Any) -> None:
 
 
 def print_table(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]], emphasised: Sequence[int] = ()) -> None:
-    """A table on stdout as wide as its content: a pipe or a file gets every column whole."""
-    table = Table(title=title, title_justify="left", title_style="bold", header_style="bold")
+    """A table on stdout as wide as its content: a pipe or a file gets every column whole. Brackets are no markup."""
+    table = Table(title=escape(title), title_justify="left", title_style="bold", header_style="bold")
     for number, column in enumerate(columns):
-        table.add_column(column, justify="left" if number < 2 else "right", no_wrap=True)
+        table.add_column(escape(column), justify="left" if number < 2 else "right", no_wrap=True)
     for number, row in enumerate(rows):
-        table.add_row(*row, style="bold" if number in emphasised else None)
+        table.add_row(*map(escape, row), style="bold" if number in emphasised else None)
     console = Console(highlight=False)
     if not console.is_terminal:
         wide = Console(width=10_000)

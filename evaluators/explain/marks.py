@@ -26,13 +26,17 @@ def marked(text: str, span: Span, layers: Layers) -> Markup:
     from markupsafe import Markup, escape
 
     start, end = span
-    cuts = {start, end} | {edge for spans in layers.values() for each in spans for edge in each if start < edge < end}
-    found, edges = Markup(), sorted(cuts)
+    under = np.zeros(end - start, np.int64)  # one bit a layer
+    for bit, spans in enumerate(layers.values()):
+        for low, high in spans:
+            under[max(low - start, 0):max(high - start, 0)] |= 1 << bit
+    edges = [0, *(np.flatnonzero(np.diff(under)) + 1).tolist(), len(under)]
+    found = []
     for first, last in zip(edges, edges[1:], strict=False):
-        classes = [name for name, spans in layers.items() if any(low <= first and last <= high for low, high in spans)]
-        piece = escape(text[first:last])
-        found += Markup('<span class="{}">{}</span>').format(" ".join(classes), piece) if classes else piece
-    return found
+        classes = " ".join(name for bit, name in enumerate(layers) if first < last and under[first] >> bit & 1)
+        piece = escape(text[start + first:start + last])
+        found.append(Markup('<span class="{}">{}</span>').format(classes, piece) if classes else piece)
+    return Markup("").join(found)
 
 
 def passages(text: str, spans: Sequence[Span], layers: Layers) -> Markup:
