@@ -88,7 +88,7 @@ class Conductor:
     def _is_spent(self) -> bool:
         """Both budgets count from the sweep's first event, so a resumed sweep gets no second one."""
         budget = self.config.budget
-        if budget.hours is not None and self.clock() - self.ledger.state().sweep["time"] > 3600 * budget.hours:
+        if budget.hours is not None and self.ledger.state().worked(self.clock()) > 3600 * budget.hours:
             self.reason = f"budget.hours: {budget.hours:g} hours are over"
         elif budget.gpu_hours is not None and (spent := gpu_hours(self.trials, self.config.resources.gpus)) >= budget.gpu_hours:
             self.reason = f"budget.gpu_hours: {spent:.2f} of {budget.gpu_hours:g} are spent"

@@ -6,11 +6,8 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from sweeps.ledger_state import LedgerState, Scores
+from sweeps.ledger_state import UNTRAINED, LedgerState, Scores
 from sweeps.search_config import Constraint
-
-UNTRAINED = "untrained student"
-"""The baseline that `not_below: untrained` names: base+ as it is."""
 
 Figures = Mapping[str, float]
 

@@ -2,13 +2,15 @@
 
 Events and their payloads (`time` is added by the ledger):
 
-    sweep       sweep_id, name, config, attributes {config, code, data: hashes, ...}: first and once
-    resumed     attributes: another driver goes on
+    sweep       sweep_id, name, config, attributes {config, code, data: hashes, ...}, planned?: first and once
+                (planned: trials that it proposes)
+    resumed     attributes, config?, planned?: another driver goes on, maybe with a larger budget
     closed      status finished | interrupted | failed, reason
     proposed    ordinal, params (the full recipe), varied (the searched fields only)
     started     ordinal
     report      ordinal, step, metrics (inline metrics and losses), seconds? {part: seconds}, system? {what: number}
     checkpoint  ordinal, step, folder (from the sweep's folder), sha256 (of the weights)
+    removed     ordinal, step, reason: the checkpoint's files are gone, its scores stay (sweeps/gc.py)
     scores      ordinal, step, split, figures, per_query (parquet, from the sweep's folder), seconds?
     retried     ordinal, reason: its worker died, it goes on from its newest checkpoint
     ended       ordinal, status finished | stopped (pruned) | failed, reason
@@ -32,6 +34,9 @@ from sweeps.numbers import NOTHING, Numbers
 
 ENDS = ("finished", "stopped", "failed")
 NOT_COMPARED = {"time", "seconds", "system", "folder", "per_query", "trial_id", "sweep_id", "run_id", "host", "reason"}
+
+UNTRAINED = "untrained student"
+"""The baseline that constraints compare with: base+ as it is."""
 
 
 def trial_id(sweep_id: str, ordinal: int) -> str:
@@ -63,6 +68,7 @@ class Checkpoint:
     sha256: str
     time: float
     scores: dict[str, Scores] = field(default_factory=dict)  # by split
+    removed: str = ""  # why its files are gone
 
 
 @dataclass(slots=True)
@@ -87,7 +93,28 @@ class Trial:
 
 
 @dataclass
-class LedgerState:
+class Worked:
+    """How long drivers have worked on the sweep: what nobody works at, after a kill say, is no part of its budget."""
+
+    spent: float = 0.0  # seconds of the drivers that are gone
+    begun: float | None = None  # when the one at work began
+
+    def begin(self, event: Mapping[str, Any], updated: float) -> None:
+        """A driver begins; one that was killed before worked until its last event."""
+        self.end(updated)
+        self.begun = event["time"]
+
+    def end(self, time: float) -> None:
+        if self.begun is not None:
+            self.spent, self.begun = self.spent + max(0.0, time - self.begun), None
+
+    def worked(self, now: float) -> float:
+        """Seconds until `now`."""
+        return self.spent + (max(0.0, now - self.begun) if self.begun is not None else 0.0)
+
+
+@dataclass
+class LedgerState(Worked):
     sweep: dict[str, Any] = field(default_factory=dict)  # the `sweep` event's payload
     status: str = "running"  # running, finished, interrupted, failed
     reason: str = ""
@@ -145,17 +172,21 @@ def _sweep(state: LedgerState, event: Mapping[str, Any]) -> bool:
     if not {"sweep_id", "name", "config", "attributes"} <= set(event):
         raise Contradiction("a sweep event needs sweep_id, name, config and attributes")
     state.sweep = dict(event)
+    state.begin(event, state.updated)
     return True
 
 
 def _resumed(state: LedgerState, event: Mapping[str, Any]) -> bool:
     state.resumed.append(dict(event))
     state.status, state.reason = "running", ""
+    state.sweep = extended(state.sweep, event)
+    state.begin(event, state.updated)
     return True
 
 
 def _closed(state: LedgerState, event: Mapping[str, Any]) -> bool:
     state.status, state.reason = event["status"], event.get("reason", "")
+    state.end(event["time"])
     return True
 
 
@@ -196,6 +227,18 @@ def _checkpoint(state: LedgerState, event: Mapping[str, Any]) -> bool:
         return _known(where, trial.checkpoints[step].sha256, event["sha256"])
     _must_go_on(trial, f"a checkpoint of step {step}")
     trial.checkpoints[step] = Checkpoint(event["folder"], event["sha256"], event["time"])
+    return True
+
+
+def _removed(state: LedgerState, event: Mapping[str, Any]) -> bool:
+    trial, step = _trial(state, event), event["step"]
+    if step not in trial.checkpoints:
+        raise Contradiction(f"step {step} of trial {trial.ordinal} is removed, which has no such checkpoint")
+    if trial.checkpoints[step].removed:
+        return False
+    if not trial.has_ended:
+        raise Contradiction(f"trial {trial.ordinal} is {trial.status}: it may need its checkpoint of step {step}")
+    trial.checkpoints[step].removed = event["reason"]
     return True
 
 
@@ -243,6 +286,14 @@ def _opening(state: LedgerState, event: Mapping[str, Any]) -> bool:
     return True
 
 
+def extended(sweep: dict[str, Any], resumed: Mapping[str, Any]) -> dict[str, Any]:
+    """The sweep as it goes on: under another config, and more planned trials, where its budget was raised."""
+    if "config" not in resumed:
+        return sweep
+    attributes = {**sweep["attributes"], "config": resumed["attributes"]["config"]}
+    return {**sweep, "config": resumed["config"], "planned": resumed["planned"], "attributes": attributes}
+
+
 def _add_scores(held: dict[Any, Scores], key: Any, event: Mapping[str, Any], where: str) -> bool:
     if key in held:
         return _known(where, held[key].figures, event["figures"])
@@ -271,6 +322,6 @@ def _known(what: str, held: Any, given: Any) -> bool:
 
 _FOLDS: dict[str, Callable[[LedgerState, Mapping[str, Any]], bool]] = {
     "sweep": _sweep, "resumed": _resumed, "closed": _closed, "proposed": _proposed, "started": _started,
-    "report": _report, "checkpoint": _checkpoint, "scores": _scores, "retried": _retried, "ended": _ended,
+    "report": _report, "checkpoint": _checkpoint, "removed": _removed, "scores": _scores, "retried": _retried, "ended": _ended,
     "baseline": _baseline, "soup": _soup, "opening": _opening,
 }  # fmt: skip

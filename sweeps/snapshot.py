@@ -72,7 +72,6 @@ def read_snapshot(ledger: Path) -> tuple[Standing, dict[str, int]] | None:
     standing = Standing(**content["head"])
     for row in content["trials"]:
         trial = TrialStanding(*row)
-        trial.best = tuple(trial.best) if trial.best else None
         trial.front = [(step, tuple(values)) for step, values in trial.front]
         standing.trials[trial.ordinal] = trial
     return standing, content["read"]

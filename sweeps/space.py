@@ -29,6 +29,7 @@ from pydantic import ValidationError
 
 from corpora.errors import Problem
 from corpora.wording import short
+from sweeps.labels import label
 from trainables.recipe import Recipe
 
 NOT_LEARNT = {"seed", "threads", "documents_per_pass", "gradient_checkpointing"}
@@ -269,18 +270,6 @@ def default_of(name: str) -> Any:
 def same(left: Any, right: Any) -> bool:
     """Equality of YAML values: True is not 1."""
     return left == right and isinstance(left, bool) == isinstance(right, bool)
-
-
-SHORT_NAMES = {
-    "weight": "w", "document_temperature": "t_doc", "chunk_temperature": "t_chunk", "teacher_temperature": "t",
-    "top_n": "n", "chunking_mix": "mix", "dimensions": "dims", "quantiser": "q", "learning_rate": "lr",
-    "documents_per_batch": "batch",
-}  # fmt: skip
-
-
-def label(varied: Mapping[str, Any]) -> str:
-    """A trial's name: `w=0.42 t=0.08 n=3 mix=sentence+tokens:64 dims=384/128`."""
-    return " ".join(f"{SHORT_NAMES.get(name, name)}={short(value)}" for name, value in varied.items())
 
 
 def _inside(entry: Real | Integer, value: Any) -> Any:

@@ -10,14 +10,10 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
-from sweeps.ledger_state import ENDS
+from sweeps.ledger_state import ENDS, UNTRAINED, Worked, extended
 from sweeps.pareto import front, not_dominated
-
-SHOWN = ("context/Document@1", "context/Answer@10", "q2c/nDCG@10", "q2d/nDCG@10", "chunk-size/drop")
-"""Figures that are kept of a trial's best checkpoint, beside the objectives."""
-
 
 @dataclass(slots=True)
 class TrialStanding:
@@ -34,25 +30,31 @@ class TrialStanding:
     highest: float | None = None  # the same, in the best one
     checkpoints: int = 0
     evaluated: int = 0  # checkpoints with scores on dev
-    best: tuple[int, dict[str, float]] | None = None  # (step, figures) of the best by the first objective
-    front: list[tuple[int, tuple[float, ...]]] = field(default_factory=list)  # (step, objectives), none dominated
+    front: list[tuple[int, tuple[float, ...]]] = field(default_factory=list)  # (step, `Standing.axes`), none dominated
 
     @property
     def has_ended(self) -> bool:
         return self.status in ENDS
 
 
+class Point(NamedTuple):
+    """A checkpoint by its values on `Standing.axes`, the objectives first."""
+
+    trial: TrialStanding
+    step: int
+    values: tuple[float, ...]
+
+
 @dataclass
-class Standing:
+class Standing(Worked):
     sweep: dict[str, Any] = field(default_factory=dict)
     status: str = "running"
     reason: str = ""
-    begun: float = 0.0  # when the newest driver began
     updated: float = 0.0
     trials: dict[int, TrialStanding] = field(default_factory=dict)
-    baselines: dict[str, dict[str, float]] = field(default_factory=dict)  # on dev, the shown figures
+    untrained: dict[str, float] = field(default_factory=dict)  # figures on dev of what constraints compare with
     shipped: dict[str, Any] | None = None
-    ended: list[float] = field(default_factory=list)  # when the last trials ended: the throughput
+    recent: list[float] = field(default_factory=list)  # when the last trials ended: the throughput
 
     @property
     def planned(self) -> int:
@@ -61,7 +63,7 @@ class Standing:
 
     @property
     def objectives(self) -> list[tuple[str, str]]:
-        """(figure, direction), the first one orders trials where one number has to."""
+        """(figure, direction) of each objective of the search."""
         return [(one["metric"], one["direction"]) for one in self.sweep["config"].get("search", {}).get("objectives") or ()]
 
     @property
@@ -72,20 +74,36 @@ class Standing:
     def counts(self) -> Counter[str]:
         return Counter(trial.status for trial in self.trials.values())
 
-    def ranked(self) -> list[TrialStanding]:
-        """Trials that have scores, best first by the first objective; of equals the lower ordinal."""
-        if not self.objectives:
-            return []
-        figure, direction = self.objectives[0]
-        sign = -1 if direction == "maximize" else 1
-        scored = [trial for trial in self.trials.values() if trial.best]
-        return sorted(scored, key=lambda trial: (sign * trial.best[1][figure], trial.ordinal))
+    @property
+    def axes(self) -> list[tuple[str, str]]:
+        """Objectives and constrained figures, each with its good direction: a point that these dominate is never best."""
+        return [*self.objectives, *((one["metric"], "minimize" if one.get("at_most") is not None else "maximize") for one in self._constraints)]
 
-    def front(self) -> list[tuple[TrialStanding, int, tuple[float, ...]]]:
-        """(trial, step, objectives) of the checkpoints that no other one dominates, failed trials' left out."""
-        points = [(trial, *point) for trial in self.trials.values() if trial.status != "failed" for point in trial.front]
-        directions = [direction for _, direction in self.objectives]
-        return [points[place] for place in front([values for _, _, values in points], directions)]
+    @property
+    def _constraints(self) -> list[dict[str, Any]]:
+        return list(self.sweep["config"].get("search", {}).get("constraints") or ())
+
+    def points(self) -> list[Point]:
+        """The best checkpoints of each trial, those that break a constraint and failed trials' left out."""
+        found = [Point(trial, *one) for trial in self.trials.values() if trial.status != "failed" for one in trial.front]
+        if not self._constraints:
+            return found
+        from sweeps.constraints import broken
+        from sweeps.search_config import Constraint
+
+        names = [f"dev/{metric}" for metric, _ in self.axes]
+        constraints = [Constraint.model_validate(one) for one in self._constraints]
+        return [one for one in found if not broken(constraints, dict(zip(names, one.values, strict=True)), self.untrained)]
+
+    def best(self, objective: int) -> Point | None:
+        """By one objective; of equals the lowest ordinal, then the earliest step."""
+        sign = -1 if self.objectives[objective][1] == "maximize" else 1
+        return min(self.points(), key=lambda one: (sign * one.values[objective], one.trial.ordinal, one.step), default=None)
+
+    def front(self) -> list[Point]:
+        """The checkpoints that no other one dominates in the objectives."""
+        found, directions = self.points(), [direction for _, direction in self.objectives]
+        return [found[place] for place in front([one.values[: len(directions)] for one in found], directions)]
 
     def fold(self, event: Mapping[str, Any]) -> None:
         """Brings this up to date by an event that the ledger has accepted."""
@@ -95,14 +113,17 @@ class Standing:
         self.updated = max(self.updated, event["time"])
 
     def _sweep(self, event: Mapping[str, Any]) -> None:
-        self.sweep, self.begun = dict(event), event["time"]
+        self.sweep = dict(event)
+        self.begin(event, self.updated)
 
     def _resumed(self, event: Mapping[str, Any]) -> None:
-        self.status, self.reason, self.begun = "running", "", event["time"]
-        self.sweep |= {name: event[name] for name in ("config", "planned") if name in event}
+        self.status, self.reason = "running", ""
+        self.sweep = extended(self.sweep, event)
+        self.begin(event, self.updated)
 
     def _closed(self, event: Mapping[str, Any]) -> None:
         self.status, self.reason = event["status"], event.get("reason", "")
+        self.end(event["time"])
 
     def _proposed(self, event: Mapping[str, Any]) -> None:
         self.trials[event["ordinal"]] = TrialStanding(event["ordinal"], event["varied"], event["params"].get("steps", 0))
@@ -119,7 +140,7 @@ class Standing:
     def _ended(self, event: Mapping[str, Any]) -> None:
         trial = self.trials[event["ordinal"]]
         trial.status, trial.reason, trial.ended = event["status"], event.get("reason", ""), event["time"]
-        self.ended = [*self.ended[-19:], event["time"]]
+        self.recent = [*self.recent[-19:], event["time"]]
 
     def _report(self, event: Mapping[str, Any]) -> None:
         trial, value = self.trials[event["ordinal"]], event["metrics"].get(self.metric)
@@ -134,27 +155,17 @@ class Standing:
     def _scores(self, event: Mapping[str, Any]) -> None:
         if event["split"] != "dev":
             return
-        trial, step, figures = self.trials[event["ordinal"]], event["step"], event["figures"]
+        trial = self.trials[event["ordinal"]]
         trial.evaluated += 1
-        values = [figures.get(f"dev/{metric}") for metric, _ in self.objectives]
-        if not values or values[0] is None:
-            return
-        held = (trial.best[1][self.objectives[0][0]], trial.best[0]) if trial.best else None
-        sign = -1 if self.objectives[0][1] == "maximize" else 1
-        if held is None or (sign * values[0], step) < (sign * held[0], held[1]):
-            trial.best = (step, self._shown(figures))
-        if None not in values:
-            directions = [direction for _, direction in self.objectives]
-            trial.front = not_dominated(sorted([*trial.front, (step, tuple(values))]), directions)
+        values = [event["figures"].get(f"dev/{metric}") for metric, _ in self.axes]
+        if values and None not in values:
+            points = sorted([*trial.front, (event["step"], tuple(values))])
+            trial.front = not_dominated(points, [direction for _, direction in self.axes])
 
     def _baseline(self, event: Mapping[str, Any]) -> None:
-        if event["split"] == "dev":
-            self.baselines[event["name"]] = self._shown(event["figures"])
+        if (event["name"], event["split"]) == (UNTRAINED, "dev"):
+            self.untrained = dict(event["figures"])
 
     def _soup(self, event: Mapping[str, Any]) -> None:
         if event["what"] == "shipped" and (self.shipped is None or event["time"] >= self.shipped["time"]):
             self.shipped = dict(event)
-
-    def _shown(self, figures: Mapping[str, float]) -> dict[str, float]:
-        names = dict.fromkeys((*SHOWN, *(metric for metric, _ in self.objectives)))
-        return {name: figures[f"dev/{name}"] for name in names if f"dev/{name}" in figures}

@@ -14,7 +14,7 @@ from sweeps.ledger import Ledger
 from sweeps.ledger_state import ENDS
 from sweeps.snapshot import Follower, read_snapshot
 from sweeps.standing import Standing
-from sweeps.summary import best_checkpoint
+from sweeps.summary import ranked
 from tests.sweeps import made_ledgers
 
 STEPS = (20, 40)
@@ -57,19 +57,21 @@ def test_a_snapshot_and_what_came_after_give_what_all_events_give(tmp_path_facto
     ledger.append("closed", {"status": "interrupted", "reason": "asked to stop"}, 50.0)
     assert (folder / "ledger" / "snapshot.json").exists()
     ledger = Ledger.open(folder, write=True)
-    ledger.append("resumed", {"attributes": {}, "config": SWEEP["config"]}, 60.0)
+    ledger.append("resumed", {"attributes": {"config": "d"}, "config": SWEEP["config"], "planned": 12}, 60.0)
     for now, action in enumerate(after):
         act(ledger, *action, 60.0 + now)
     late = Follower(folder).standing()
     (folder / "ledger" / "snapshot.json").unlink()
     assert early.standing() == late == Follower(folder).standing()
     assert_agrees(late, ledger)
+    assert late.planned == 12 and late.sweep["attributes"] == {"config": "d", "code": "k", "data": "d"}
 
 
 def assert_agrees(standing: Standing, ledger: Ledger) -> None:
     """Against the whole state, the slow and obvious way."""
     state = ledger.state()
     assert (standing.status, standing.reason, standing.updated) == (state.status, state.reason, state.updated)
+    assert (standing.sweep, standing.spent, standing.begun) == (state.sweep, state.spent, state.begun)
     assert list(standing.trials) == list(state.trials)
     points = []
     for ordinal, trial in state.trials.items():
@@ -81,14 +83,18 @@ def assert_agrees(standing: Standing, ledger: Ledger) -> None:
         assert shown.checkpoints == len(trial.checkpoints)
         scored = {step: one.scores["dev"].figures for step, one in trial.checkpoints.items() if "dev" in one.scores}
         assert shown.evaluated == len(scored)
-        best = best_checkpoint(state, trial)
-        assert (shown.best and shown.best[0]) == (best and best.step)
         points += [(ordinal, step, (f["dev/context/Answer@10"], f["dev/q2c/nDCG@10"])) for step, f in scored.items() if trial.status != "failed"]
     front = [
         one for one in points
         if not any(o[2] != one[2] and o[2][0] >= one[2][0] and o[2][1] <= one[2][1] for o in points)
     ]  # fmt: skip
-    assert sorted((trial.ordinal, step, values) for trial, step, values in standing.front()) == sorted(front)
+    assert sorted((point.trial.ordinal, point.step, point.values) for point in standing.front()) == sorted(front)
+    best = ranked(state)
+    assert (standing.best(0) is None) == (not points)
+    if points:
+        assert standing.best(0).values[0] == max(values[0] for _, _, values in points)
+    if best and best[0][0].status != "failed":
+        assert standing.best(0).values[0] == best[0][1].value
 
 
 @pytest.mark.parametrize("damage", ["cut", "bit", "version", "foreign", "ahead", "empty"])
