@@ -11,6 +11,7 @@ import pandas as pd
 from corpora.chunks import ChunkTable, chunk_table
 from corpora.documents import Corpus
 from corpora.errors import InputError, Problem
+from corpora.splits import document_clusters
 from corpora.tokens import Tokenizer
 from evaluators.judgments import Judgments
 from evaluators.ranking import Index
@@ -34,6 +35,11 @@ class Task:
     tables: Callable[[str], ChunkTable] | None = None
     split: str | None = None
     _cache: dict = field(default_factory=dict, repr=False)
+
+    @classmethod
+    def of(cls, corpus: Corpus, name: str | None = None, domain: str | None = None) -> Task:
+        """The bootstrap's clusters are families, near-duplicates where none are given, and those that queries join."""
+        return cls(name or corpus.name, corpus, domain, document_clusters(corpus))
 
     def once(self, key: tuple, make: Callable[[], T]) -> T:
         """What `make` gives, worked out once for this task."""

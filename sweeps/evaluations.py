@@ -87,9 +87,7 @@ def _evaluate(job: Job, similarities: Path) -> Any:
 
 
 def tasks_of(folders: tuple[str, ...]) -> list[Any]:
-    """One task a corpus; the bootstrap's clusters are families, those that one query asks for joined."""
-    from corpora.splits import document_clusters
+    """One task a corpus."""
     from evaluators.tasks import Task
 
-    corpora = [native.read(Path(folder)) for folder in folders]
-    return [Task(corpus.name, corpus, families=document_clusters(corpus)) for corpus in corpora]
+    return [Task.of(native.read(Path(folder))) for folder in folders]
