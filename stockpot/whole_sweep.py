@@ -9,15 +9,19 @@ from stockpot.contract import soup_object, sweep_object
 from stockpot.progress import Progress
 from stockpot.table import sweep_table
 from sweeps.config import SweepConfig
+from sweeps.noise import Noise, noise_of
 from sweeps.runner import Sweep
 
 
 def run_whole_sweep(
     config: SweepConfig, out: Path, resume: bool, allow_changed_code: bool, json_output: bool, demo: bool = False,
+    noise: Noise | None = None,
 ) -> None:
-    """Trains, evaluates, logs, soups; the table on stdout, or one JSON object."""
+    """Trains, evaluates, logs, soups; the table on stdout, or one JSON object. `noise` is kept in the sweep's folder."""
     folder = out.absolute()
-    with Progress(config, folder) as progress:
+    if noise and (resume or not (folder / "ledger" / "events").exists()):  # another sweep's folder is refused below
+        noise.write(folder)
+    with Progress(folder) as progress:
         run = Sweep(config, folder, progress.say)
         state = run.run(resume, allow_changed_code)
     for what, reason in run.failures.items():
@@ -25,7 +29,7 @@ def run_whole_sweep(
     if json_output:
         output.print_json(sweep_object(folder, state, run.places))
         return
-    sweep_table(state)
+    sweep_table(state, noise_of(folder))
     if demo:
         _explain_demo(folder, config)
     shipped = soup_object(folder, state)

@@ -1,27 +1,32 @@
-"""`stockpot plan | sweep | status | ui | sync`: a sweep before, while and after it runs."""
+"""`stockpot plan | sweep | ui | sync`: a sweep before, while and after it runs."""
 
 from __future__ import annotations
 
 import os
 import time
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from stockpot import output
 
+if TYPE_CHECKING:
+    from sweeps.noise import Noise
+    from sweeps.plan import Plan
+
 SweepFile = Annotated[Path, typer.Argument(metavar="SWEEP.yaml", help="The sweep; examples/ has commented ones.")]
 SweepFolder = Annotated[Path, typer.Argument(metavar="SWEEP_DIR", help="Folder of a sweep (the --out of `stockpot sweep` or `demo`).")]
+NoiseFile = Annotated[Path | None, typer.Option("--noise", metavar="DIR", help="What `stockpot noise` wrote, its folder or its noise.json: results within it are shown as ties.")]
 Json = Annotated[bool, typer.Option("--json", help="One JSON object on stdout, for scripts.")]
 
 
 def register(app: typer.Typer) -> None:
-    for command in (plan, sweep, status, ui, sync):
+    for command in (plan, sweep, ui, sync):
         app.command()(command)
 
 
-def plan(file: SweepFile, json_output: Json = False) -> None:
+def plan(file: SweepFile, noise: NoiseFile = None, json_output: Json = False) -> None:
     """Says what a sweep would do, or everything that is wrong with it at once; starts nothing.
 
     Where RAY_ADDRESS names a cluster, its nodes are asked what they hold.
@@ -31,11 +36,12 @@ def plan(file: SweepFile, json_output: Json = False) -> None:
 
     address = os.environ.get("RAY_ADDRESS")
     planned = plan.plan(config.load(file), ray_machines(address) if address else None)
+    known = _noise(noise, planned)
     if json_output:
-        output.print_json(planned.json())
-    else:
-        for line in planned.lines():
-            typer.echo(line)
+        output.print_json(planned.json() | ({"noise": known.json()} if known else {}))
+        return
+    for line in [*planned.lines(), *(known.lines(planned.config.search.objectives) if known else ())]:
+        typer.echo(line)
 
 
 def sweep(
@@ -44,6 +50,7 @@ def sweep(
     resume: Annotated[bool, typer.Option("--resume", help="Go on with the sweep in the folder; finished trials are not repeated.")] = False,
     allow_changed_code: Annotated[bool, typer.Option("--allow-changed-code", help="Resume although stockpot's own code has changed.")] = False,
     yes: Annotated[str | None, typer.Option(metavar="PLAN", help="For scripts: the 12 digits that `stockpot plan` printed; refused where the plan changed since.")] = None,
+    noise: NoiseFile = None,
     json_output: Json = False,
 ) -> None:
     """Trains, evaluates, logs and soups: the whole sweep. Prints its table; `stockpot ui` shows it in MLflow."""
@@ -56,24 +63,8 @@ def sweep(
     planned = plan.plan(loaded)  # refuses everything that is wrong before anything is written
     if yes is not None:
         check_plan(yes, planned.name)
-    run_whole_sweep(loaded, out or runs_folder(loaded.name), resume, allow_changed_code, json_output)
-
-
-def status(folder: SweepFolder, json_output: Json = False) -> None:
-    """Shows how far a sweep is, from any terminal."""
-    from stockpot.contract import sweep_object
-    from stockpot.progress import headline
-    from stockpot.table import sweep_table
-    from sweeps.config import SweepConfig
-    from sweeps.ledger import Ledger
-
-    state = Ledger.open(folder).state()
-    if json_output:
-        output.print_json(sweep_object(folder.absolute(), state, {}))
-        return
-    typer.echo(f"{state.sweep['name']}: {state.status}{f' ({state.reason})' if state.reason else ''}")
-    typer.echo(headline(state, SweepConfig.model_validate(state.sweep["config"]), time.time()))
-    sweep_table(state)
+    known = _noise(noise, planned)
+    run_whole_sweep(loaded, out or runs_folder(loaded.name), resume, allow_changed_code, json_output, noise=known)
 
 
 def ui(
@@ -102,3 +93,14 @@ def sync(
         output.print_json(places)
     else:
         typer.echo(f"{len(places['runs'])} trials in experiment {places['experiment']!r} of {places['uri']}")
+
+
+def _noise(path: Path | None, planned: Plan) -> Noise | None:
+    """What `--noise` names, where it speaks of the planned dev split."""
+    from sweeps.noise import read_noise
+
+    if path is None:
+        return None
+    known = read_noise(path)
+    known.check(planned.data, planned.config.evaluation.chunking)
+    return known

@@ -1,0 +1,23 @@
+"""The one setting that stands for a whole space: what `stockpot noise` repeats and `plan --probe` times."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from sweeps.space import Entry, Real, Space, Suggestion, default_of
+
+
+def default_setting(space: Space) -> Suggestion:
+    """Each searched field at the recipe's own default where its entry holds it, else at the entry's middle."""
+    return space.suggest(_middle)
+
+
+def _middle(name: str, entry: Entry) -> Any:
+    try:
+        return entry.own(default_of(name))
+    except LookupError:
+        pass
+    if isinstance(entry, Real):
+        return math.sqrt(entry.low * entry.high) if entry.log else (entry.low + entry.high) / 2
+    return entry.values[(len(entry.values) - 1) // 2]
