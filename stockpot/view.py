@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
+from pathlib import Path
 
 from rich.console import Group, RenderableType
 from rich.progress_bar import ProgressBar
@@ -11,9 +12,20 @@ from rich.table import Table
 from rich.text import Text
 
 from sweeps.labels import label
+from sweeps.lease import holder_of, living_driver
 from sweeps.standing import Point, Standing, TrialStanding
 
 ROWS = 8  # of a part of the view: what is more is counted
+
+
+def state_line(standing: Standing, folder: Path, now: float) -> str:
+    """`demo: interrupted (asked to stop)`; where the ledger says running and no driver lives, that."""
+    name, reason = standing.sweep["name"], standing.reason
+    if standing.status != "running" or living_driver(folder, now):
+        return f"{name}: {standing.status}{f' ({reason})' if reason else ''}"
+    held = holder_of(folder)
+    since = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(max(standing.updated, held.heartbeat if held else 0)))
+    return f"{name}: its driver is gone since {since}: `stockpot sweep SWEEP.yaml --out {folder} --resume` goes on"
 
 
 def headline(standing: Standing, now: float) -> str:

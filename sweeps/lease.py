@@ -92,6 +92,12 @@ def holder_of(folder: Path) -> Holder | None:
     return _read(Path(folder) / "ledger" / "lease.json")
 
 
+def living_driver(folder: Path, now: float) -> Holder | None:
+    """The driver that works on the sweep in `folder`; None where none does, or the one that did is gone."""
+    held = holder_of(folder)
+    return None if held is None or held.is_stale(this_host(), now) else held
+
+
 def this_host() -> str:
     """The machine and its process namespace: a pid means nothing in another container."""
     try:
