@@ -40,6 +40,7 @@ class Evaluation(Frozen):
     dimensions: tuple[int, ...] = Field((), description="cut dimensions beside the full one")
     precisions: tuple[Literal[PRECISIONS], ...] = PRECISIONS
     chunk_sizes: tuple[int, ...] = (64, 128, 256, 512)
+    needle_lengths: tuple[int, ...] = Field((), description="haystacks in tokens; 128 to 8192, as far as dev goes, by default")
     k: tuple[int, ...] = (1, 5, 10)
     chunking: str = Field("sentence", description="of q2c, q2d, context, storage, spans and the inline metrics")
     inline_queries: int = Field(64, ge=1, description="dev queries behind the inline metrics, the same for all trials")
@@ -49,7 +50,7 @@ class Evaluation(Frozen):
     def _spelling(cls, chunking: str) -> str:
         return str(Chunking.parse(chunking))
 
-    @field_validator("dimensions", "chunk_sizes", "k")
+    @field_validator("dimensions", "chunk_sizes", "needle_lengths", "k")
     @classmethod
     def _positive(cls, numbers: tuple[int, ...]) -> tuple[int, ...]:
         if any(n < 1 for n in numbers) or len(set(numbers)) < len(numbers):

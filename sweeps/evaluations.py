@@ -8,20 +8,27 @@ from __future__ import annotations
 
 import json
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from corpora import native
 from corpora.files import write_atomically
+from evaluators.results import Results
+from evaluators.suite_file import SuiteFile
+from evaluators.suites.needle import NeedlePlan
+from evaluators.tasks import Task
 from sweeps.config import Evaluation
-from trainables.encoders import encoder_of
+from sweeps.test_split import refuse_test
 
 
 @dataclass(frozen=True)
 class Job:
     """`kind` and `model`: of `trainables.encoders.encoder_of`.
 
+    `suite`: a suite file, whose settings hold then, and its tasks where it names some, instead of
+    `evaluation`, `suites` and `corpora`.
     `tokenizer` is the student's folder: it counts `tokens:N` for every encoder alike.
     `result` is the parquet of per-query values; the figures lie beside it as JSON, and what a
     soup's proxy needs as .npz where `keep_similarities` asks for it.
@@ -36,6 +43,7 @@ class Job:
     suites: tuple[str, ...]
     keep_similarities: bool = False
     threads: int = 1
+    suite: SuiteFile | None = None
 
 
 @dataclass(frozen=True)
@@ -45,13 +53,13 @@ class Outcome:
     seconds: float
 
 
-def run_job(job: Job) -> Outcome:
-    """The figures of `job`, from disk where they are there already."""
+def run_job(job: Job, tasks: Sequence[Task] | None = None) -> Outcome:
+    """The figures of `job`, from disk where they are there already. `tasks`: the job's, where they are read already."""
     per_query = Path(job.result)
     summary = per_query.with_suffix(".json")
     if not summary.exists():
         begun = time.monotonic()
-        results = _evaluate(job, per_query.with_suffix(".npz"))
+        results = _evaluate(job, tasks or tasks_of(job), per_query.with_suffix(".npz"))
         results.to_parquet(per_query)
         content = {"figures": results.figures(), "seconds": time.monotonic() - begun}
         write_atomically(summary, json.dumps(content, sort_keys=True))
@@ -59,35 +67,44 @@ def run_job(job: Job) -> Outcome:
     return Outcome(content["figures"], per_query, content["seconds"])
 
 
-def _evaluate(job: Job, similarities: Path) -> Any:
+def tasks_of(job: Job) -> list[Task]:
+    """What the job is measured on: one task a corpus, or those of its suite file."""
+    if job.suite is not None and job.suite.tasks:
+        return job.suite.read_tasks(refuse_test)
+    return corpora_tasks(job.corpora)
+
+
+def corpora_tasks(folders: Sequence[str]) -> list[Task]:
+    """One task a corpus."""
+    return [Task.of(native.read(Path(folder))) for folder in folders]
+
+
+def _evaluate(job: Job, tasks: Sequence[Task], similarities: Path) -> Results:
     import torch
 
     from corpora.tokens import Tokenizer
     from evaluators.evaluate import evaluate
     from sweeps.soup.similarities import Recording
+    from trainables.encoders import encoder_of
 
     torch.set_num_threads(job.threads)
-    tasks, axes, encoder = tasks_of(job.corpora), job.evaluation, encoder_of(job.kind, job.model)
-    recording = Recording(encoder, axes.chunking) if job.keep_similarities else encoder
+    encoder = encoder_of(job.kind, job.model)
+    recording = Recording(encoder, job.evaluation.chunking) if job.keep_similarities else encoder
+    settings = _settings(job)
     full = getattr(encoder, "dimension", 0)
-    results = evaluate(
-        recording,
-        tasks,
-        suites=job.suites,
-        dimensions=(full, *(cut for cut in axes.dimensions if cut < full)),
-        precisions=axes.precisions,
-        ks=axes.k,
-        chunking=axes.chunking,
-        chunk_sizes=axes.chunk_sizes,
-        tokenizer=Tokenizer.from_folder(Path(job.tokenizer)),
-    )
+    settings["dimensions"] = (full, *(cut for cut in settings["dimensions"] or () if cut < full))
+    results = evaluate(recording, tasks, **settings, tokenizer=Tokenizer.from_folder(Path(job.tokenizer)))
     if job.keep_similarities:
         recording.save([task.corpus for task in tasks], similarities)
     return results
 
 
-def tasks_of(folders: tuple[str, ...]) -> list[Any]:
-    """One task a corpus."""
-    from evaluators.tasks import Task
-
-    return [Task.of(native.read(Path(folder))) for folder in folders]
+def _settings(job: Job) -> dict[str, Any]:
+    """The keywords of `evaluate`."""
+    if job.suite is not None:
+        return job.suite.settings()
+    axes = job.evaluation
+    return {
+        "suites": job.suites, "dimensions": axes.dimensions, "precisions": axes.precisions, "ks": axes.k,
+        "chunking": axes.chunking, "chunk_sizes": axes.chunk_sizes, "needle": NeedlePlan(lengths=axes.needle_lengths or None),
+    }  # fmt: skip

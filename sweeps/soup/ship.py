@@ -18,7 +18,7 @@ from corpora.errors import InputError, Problem
 from evaluators.results import Results
 from sweeps.config import SweepConfig
 from sweeps.constraints import keeper
-from sweeps.evaluations import Job, run_job, tasks_of
+from sweeps.evaluations import Job, corpora_tasks, run_job
 from sweeps.ledger import Ledger
 from sweeps.soup.admit import admit, barriers
 from sweeps.soup.average import Ingredient, average, ingredients
@@ -177,7 +177,7 @@ class Kitchen:
 
         files = [(self.folder / self._scores(member).per_query).with_suffix(".npz") for member in members]
         axes = self.config.evaluation
-        return Proxy(files, tasks_of(self.splits["dev"]), axes.k, Tokenizer.from_folder(self.base), axes.chunking)
+        return Proxy(files, corpora_tasks(self.splits["dev"]), axes.k, Tokenizer.from_folder(self.base), axes.chunking)
 
     def _scores(self, member: Member) -> Any:
         return self.ledger.state().trials[member.ordinal].checkpoints[member.step].scores["dev"]
