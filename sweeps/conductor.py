@@ -41,7 +41,7 @@ class Conductor:
         self.unscored: set[int] = set()
         """Trials of which an evaluation failed: nobody waits for their scores."""
         self.stopping = False
-        """No further proposals: the user asked to stop."""
+        """The user asked to stop: no trial starts, and each that runs waits at its next report."""
         self.reason = ""
         """Which budget ended the proposals, if one did."""
 
@@ -51,12 +51,14 @@ class Conductor:
 
     def next_trial(self) -> Trial | Next:
         """The trial to start now; those that a killed driver left behind come first."""
+        if self.stopping:
+            return Next.DONE
         if len(self._active) >= self.config.resources.slots:
             return Next.WAIT
         if self._unfinished:
             return self._start(self._unfinished.pop(0))
         ordinal = len(self.trials)
-        if self.stopping or ordinal >= self._searcher.trials or self._is_spent():
+        if ordinal >= self._searcher.trials or self._is_spent():
             return Next.DONE
         visible, pending = self._seen_by(ordinal)
         waits = self._deterministic and self._searcher.learns(ordinal)
@@ -103,6 +105,8 @@ class Conductor:
         trial = self.trials[ordinal]
         if step < max(trial.reports):  # a replayed report: the trial went on from there once
             return "continue"
+        if self.stopping:
+            return "wait"
         return self._scheduler.decide(self.trials, ordinal, step)
 
     def ended(self, ordinal: int, status: str, reason: str = "") -> None:

@@ -24,13 +24,17 @@ from sweeps.conductor import Conductor
 from sweeps.config import SweepConfig
 from sweeps.constraints import UNTRAINED, need_untrained
 from sweeps.evaluations import Job, Outcome
+from sweeps.extending import check_same
 from sweeps.interruptible import interruptible
 from sweeps.leased import leased
 from sweeps.ledger import Ledger
 from sweeps.ledger_state import LedgerState, Trial
 from sweeps.preparation import Preparation, Say, prepare_sweep
 from sweeps.ray_cluster import ray_cluster, trial_bundle
+from sweeps.search import Searcher
+from sweeps.snapshot import Follower
 from sweeps.soup.ship import Kitchen
+from sweeps.stopping import ASKED, stoppable
 from sweeps.summary import ranked
 from sweeps.warm_start import check_sources, earlier_trials
 from trainables.base import encoder_folder
@@ -60,9 +64,10 @@ class Sweep:
         """Trains and evaluates everything; returns the ledger's state."""
         self._check_folder(resume)
         check_sources(self.config, self.folder)
-        with leased(self.folder, self.clock), interruptible():
+        with leased(self.folder, self.clock), interruptible(), stoppable(self.folder, self.say) as self.stop:
+            extends = self._has_ledger() and check_same(Follower(self.folder).standing().sweep["config"], self.config)
             preparation = prepare_sweep(self.config, self.folder, self.say)
-            self.ledger = self._open_ledger(preparation, allow_changed_code)
+            self.ledger = self._open_ledger(preparation, allow_changed_code, extends)
             with self._projected(), self._closed():
                 self._train_and_evaluate(preparation)
                 if not self.trials_only:
@@ -89,20 +94,24 @@ class Sweep:
         except OSError as error:
             raise InputError(Problem(str(self.folder), f"cannot be written to ({error.strerror}): give another --out")) from None
 
-    def _open_ledger(self, preparation: Preparation, allow_changed_code: bool) -> Ledger:
+    def _open_ledger(self, preparation: Preparation, allow_changed_code: bool, extends: bool) -> Ledger:
         attributes = {"config": self.config.sha256, "code": code_hash(), "data": preparation.hashes}
         if not self._has_ledger():
-            content = self.config.model_dump(mode="json", by_alias=True)
+            content = self._content()
             write_atomically(self.folder / "sweep.json", json.dumps(content, indent=1, ensure_ascii=False))
             sweep = {
                 "sweep_id": uuid.uuid4().hex[:12], "name": self.config.name, "config": content, "attributes": attributes,
-                "places": self._places_of(preparation),
+                "places": self._places_of(preparation), "planned": Searcher(self.config).trials,
             }  # fmt: skip
             return Ledger.create(self.folder, sweep, self.clock())
         ledger = Ledger.open(self.folder, write=True)
         _same(ledger.state().sweep["attributes"], attributes, allow_changed_code)
-        ledger.append("resumed", {"attributes": attributes}, self.clock())
+        larger = {"config": self._content(), "planned": Searcher(self.config).trials} if extends else {}
+        ledger.append("resumed", {"attributes": attributes, **larger}, self.clock())
         return ledger
+
+    def _content(self) -> dict[str, Any]:
+        return self.config.model_dump(mode="json", by_alias=True)
 
     def _places_of(self, preparation: Preparation) -> dict[str, Any]:
         """Where base+ and the splits lie, from the sweep's folder where they are inside it: the folder may move."""
@@ -122,7 +131,7 @@ class Sweep:
             yield
         except BaseException as error:
             status = "interrupted" if isinstance(error, KeyboardInterrupt) else "failed"
-            self._append("closed", {"status": status, "reason": str(error)[:500]})
+            self._append("closed", {"status": status, "reason": ASKED if self.stop.asked else str(error)[:500]})
             raise
         self._append("closed", {"status": "finished", "reason": self.reason})
 
@@ -157,13 +166,14 @@ class Sweep:
             pool = EvaluationPool(self._scored, self.config.resources)
             for ordinal, trial in self.ledger.state().trials.items():
                 for step, checkpoint in trial.checkpoints.items():
-                    if "dev" not in checkpoint.scores:
+                    if "dev" not in checkpoint.scores and not checkpoint.removed:
                         pool.submit((ordinal, step), self._checkpoint_job(ordinal, step, preparation))
             if need_untrained(self.config.search.constraints):
                 self._evaluate_first(UNTRAINED, preparation, pool)
             earlier = earlier_trials(self.config, self.folder, preparation.hashes, self.say)
             conductor = Conductor(self.config, self.ledger, self.clock, earlier)
-            self._tune(conductor, preparation, pool)
+            with self.stop.at_checkpoints():
+                self._tune(conductor, preparation, pool)
             if conductor.reason:
                 self.reason = conductor.reason
                 self.say(f"no further trials: {conductor.reason}")
@@ -213,6 +223,7 @@ class Sweep:
                 pool.submit((ordinal, step), self._checkpoint_job(ordinal, step, preparation))
 
         def on_turn() -> None:
+            conductor.stopping = self.stop.asked
             pool.collect()
             conductor.unscored = {key[0] for key in pool.failures if not isinstance(key, str)}
 
@@ -286,9 +297,9 @@ class Sweep:
 
 
 def _same(recorded: dict[str, Any], now: dict[str, Any], allow_changed_code: bool) -> None:
-    """A sweep goes on with the config and data it began with, and with its code unless told otherwise."""
+    """A sweep goes on with the data it began with, and with its code unless told otherwise."""
     problems = []
-    for what, cure in (("config", "undo the change, or start a new sweep"), ("data", "restore the corpora, or start a new sweep"),
+    for what, cure in (("data", "restore the corpora, or start a new sweep"),
                        ("code", "pass --allow-changed-code if the change cannot alter what a trial computes")):  # fmt: skip
         if recorded[what] != now[what] and not (what == "code" and allow_changed_code):
             problems.append(Problem(f"--resume: {what}", f"differs from what the sweep began with: {cure}"))

@@ -72,8 +72,16 @@ class ConductedScheduler(TrialScheduler):
 
     def choose_trial_to_run(self, tune_controller: Any) -> TuneTrial | None:
         self._on_turn()
+        if self._conductor.stopping:
+            self._end_if_held(tune_controller)
+            return None
         self._release(getattr(tune_controller, "_tune_controller", tune_controller))
         return next((trial for trial in tune_controller.get_trials() if trial.status == TuneTrial.PENDING), None)
+
+    def _end_if_held(self, controller: Any) -> None:
+        """Ends the sweep's loop, as Ctrl-C does, when every trial that runs waits at a checkpoint."""
+        if all(trial in self._waiting for trial in controller.get_trials() if trial.status == TuneTrial.RUNNING):
+            raise KeyboardInterrupt
 
     def _release(self, controller: Any) -> None:
         """Lets go of the trials whose rung is decided by now."""
