@@ -16,7 +16,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal
 
-from pydantic import Field, field_validator, model_validator
+from pydantic import Field, ValidationInfo, field_validator, model_validator
 from pydantic_core import PydanticCustomError
 
 from corpora.chunkings import Chunking
@@ -26,11 +26,11 @@ from corpora.yaml_file import read_yaml
 from corpora.yaml_model import validated
 from evaluators.codes import PRECISIONS
 from sweeps.config_reading import resolved
-from sweeps.corpora_config import FORMS, Corpora
+from sweeps.corpora_config import FORMS, Corpora, train_corpora
 from sweeps.search_config import SUITES, Budget, Objective, SchedulerConfig, Search
 from sweeps.space import Real, Space, candidates, leaves
 from sweeps.space_reading import read_space
-from trainables.recipe import Frozen, StudentConfig, TeacherConfig
+from trainables.recipe import Frozen, LoopRecipe, Recipe, StudentConfig, TeacherConfig
 
 
 class Evaluation(Frozen):
@@ -84,8 +84,8 @@ class Resources(Frozen):
 
 class MLflow(Frozen):
     uri: str | None = Field(None, description="tracking server; SQLite in the sweep's folder by default")
-    experiment: str | None = Field(None, description="the sweep's name by default")
-    register_as: str | None = Field(None, alias="register", description="registered model that receives what ships")
+    experiment: str | None = Field(None, min_length=1, max_length=500, description="the sweep's name by default")
+    register_as: str | None = Field(None, max_length=250, alias="register", description="registered model that receives what ships")
 
     @field_validator("uri")
     @classmethod
@@ -96,6 +96,14 @@ class MLflow(Frozen):
         if scheme not in schemes:
             raise ValueError(f"a tracking URI begins with one of {', '.join(schemes)}; a folder is none")
         return uri
+
+    @field_validator("register_as")
+    @classmethod
+    def _a_model(cls, name: str | None) -> str | None:
+        """What MLflow would refuse only when something ships."""
+        if name is not None and (not name.strip(" .") or not name.isprintable() or set("/:") & set(name)):
+            raise ValueError(f"a registered model's name is one line without / and :, and not empty; found {name!r}")
+        return name
 
 
 class SoupConfig(Frozen):
@@ -110,7 +118,8 @@ class SweepConfig(Frozen):
     corpora: Corpora
     student: StudentConfig = StudentConfig()
     teacher: TeacherConfig = TeacherConfig()
-    recipe: dict[str, Any] = Field({}, description="fields of Recipe: fixed, or entries of sweeps/space.py")
+    trainer: str | None = Field(None, description="a training loop of one's own, `file.py:Class` or `module.path:Class` (docs/own-trainer.md)")
+    recipe: dict[str, Any] = Field({}, description="the trainer's settings: fixed, or entries of sweeps/space.py")
     search: Search
     scheduler: SchedulerConfig = SchedulerConfig()
     evaluation: Evaluation = Evaluation()
@@ -120,11 +129,22 @@ class SweepConfig(Frozen):
     mlflow: MLflow = MLflow()
     soup: SoupConfig = SoupConfig()
 
+    @field_validator("trainer")
+    @classmethod
+    def _a_trainer(cls, trainer: str | None) -> str | None:
+        try:
+            recipe_model(trainer)
+        except InputError as error:
+            raise ValueError("; ".join(problem.message for problem in error.problems)) from error
+        return trainer
+
     @field_validator("recipe")
     @classmethod
-    def _a_space(cls, recipe: dict[str, Any]) -> dict[str, Any]:
+    def _a_space(cls, recipe: dict[str, Any], info: ValidationInfo) -> dict[str, Any]:
+        if "trainer" not in info.data:  # refused itself: what the recipe may hold is not known
+            return recipe
         try:
-            read_space(recipe)
+            read_space(recipe, recipe_model(info.data["trainer"]))
         except InputError as error:
             raise PydanticCustomError("space", "bad space", {"problems": error.problems}) from error
         return recipe
@@ -138,7 +158,7 @@ class SweepConfig(Frozen):
 
     @cached_property
     def space(self) -> Space:
-        return read_space(self.recipe)
+        return read_space(self.recipe, recipe_model(self.trainer))
 
     @property
     def soup_objectives(self) -> tuple[Objective, ...]:
@@ -148,6 +168,15 @@ class SweepConfig(Frozen):
     def sha256(self) -> str:
         text = json.dumps(self.model_dump(mode="json", by_alias=True), sort_keys=True, ensure_ascii=False)
         return hashlib.sha256(text.encode()).hexdigest()
+
+
+def recipe_model(trainer: str | None) -> type[LoopRecipe]:
+    """What describes the settings of a trainer; nothing heavy is imported for the built-in one."""
+    if trainer is None:
+        return Recipe
+    from trainables.trainers import trainer_of
+
+    return trainer_of(trainer).Recipe
 
 
 def load(path: Path) -> SweepConfig:
@@ -173,6 +202,8 @@ def _space_problems(config: SweepConfig) -> list[Problem]:
 def _search_problems(config: SweepConfig) -> Iterator[Problem]:
     if config.search.replicates > 1 and "seed" in config.space.searched:
         yield Problem("search.replicates", "replicates differ in `seed`, which recipe.seed searches: fix one of them")
+    if config.teacher.kind == "file" and len(train_corpora(config.corpora)) > 1:
+        yield Problem("teacher.kind", "a file of scores goes with one training corpus: import them as one, or use a teacher that reads texts")
     if config.budget.gpu_hours and not config.resources.gpus:
         yield Problem("budget.gpu_hours", "resources.gpus is 0: no GPU-hour is ever spent; limit `budget.hours`")
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from pydantic import Discriminator, Field, Tag, field_validator, model_validator
+from pydantic import BeforeValidator, Discriminator, Field, Tag, field_validator, model_validator
 
 from trainables.recipe import Frozen
 
@@ -13,12 +13,30 @@ SPLITS = ("train", "dev", "confirm", "test")
 Folders = Annotated[tuple[str, ...], Field(min_length=1)]
 
 
-class CutCorpora(Frozen):
-    """One folder, cut by family into splits, frozen on first use; with `train`, one to train on apart from it."""
+class TrainCorpus(Frozen):
+    """One of several corpora to train on; each batch comes from one of them, drawn by weight."""
 
     folder: str
-    train: str | None = Field(
-        None, description="training corpus of its own: then `folder` is cut into dev, confirm and test only"
+    weight: float = Field(1.0, gt=0, description="share of the batches, beside the others' weights")
+
+
+def _listed(given: Any) -> Any:
+    return [given] if isinstance(given, (str, dict)) else given
+
+
+def _weighted(given: Any) -> Any:
+    return [{"folder": one} if isinstance(one, str) else one for one in _listed(given)] if given is not None else ()
+
+
+TrainCorpora = Annotated[tuple[TrainCorpus, ...], BeforeValidator(_weighted)]
+
+
+class CutCorpora(Frozen):
+    """One folder, cut by family into splits, frozen on first use; with `train`, corpora to train on apart from it."""
+
+    folder: str
+    train: TrainCorpora = Field(
+        (), description="training corpora of their own: then `folder` is cut into dev, confirm and test only"
     )
     shares: dict[Literal["train", "dev", "confirm", "test"], float] = Field({"train": 0.6, "dev": 0.2, "confirm": 0.2})
     seed: int = Field(0, ge=0)
@@ -33,22 +51,22 @@ class CutCorpora(Frozen):
         if not needed <= set(shares) or min(shares.values()) <= 0 or abs(sum(shares.values()) - 1) > 1e-9:
             raise ValueError(f"shares need {' and '.join(sorted(needed))}, each over 0, and sum to 1; found {shares}")
         if self.train and "train" in shares:
-            raise ValueError("`train` names a training corpus of its own: leave train out of the shares")
+            raise ValueError("`train` names training corpora of their own: leave train out of the shares")
         return self
 
 
 class SplitCorpora(Frozen):
     """Splits that are folders of their own: dev, confirm and test may be lists of folders, each a task of its own."""
 
-    train: Annotated[tuple[str, ...], Field(min_length=1, max_length=1, description="one corpus")]
+    train: Annotated[TrainCorpora, Field(min_length=1, description="a folder, or several, each `folder` or {folder, weight}")]
     dev: Folders
     confirm: tuple[str, ...] = ()
     test: tuple[str, ...] = ()
 
-    @field_validator("*", mode="before")
+    @field_validator("dev", "confirm", "test", mode="before")
     @classmethod
     def _listed(cls, given: Any) -> Any:
-        return [given] if isinstance(given, str) else given
+        return _listed(given)
 
 
 class GeneratedCorpora(Frozen):
@@ -70,3 +88,8 @@ Corpora = Annotated[
     | Annotated[GeneratedCorpora, Tag("<generated>")],
     Discriminator(_form),
 ]
+
+
+def train_corpora(corpora: CutCorpora | SplitCorpora | GeneratedCorpora) -> tuple[TrainCorpus, ...]:
+    """What is trained on, where that is apart from the folder that is cut or generated."""
+    return () if isinstance(corpora, GeneratedCorpora) else corpora.train

@@ -23,7 +23,7 @@ def read_splits(config: SweepConfig, problems: list[Problem]) -> Splits:
 
         return {split: [part] for split, part in demo_splits(corpora.seed, corpora.generate).items()}
     if isinstance(corpora, SplitCorpora):
-        named = {split: getattr(corpora, split) for split in ("train", "dev", "confirm", "test")}
+        named = {"train": [one.folder for one in corpora.train]} | {split: getattr(corpora, split) for split in ("dev", "confirm", "test")}
         read = {split: [_read(split, folder, problems) for folder in folders] for split, folders in named.items()}
         return {split: [part for part in parts if part] for split, parts in read.items() if any(parts)}
     return _cut(corpora, problems)
@@ -32,7 +32,7 @@ def read_splits(config: SweepConfig, problems: list[Problem]) -> Splits:
 def _cut(corpora: CutCorpora, problems: list[Problem]) -> Splits:
     from corpora.splits import cut
 
-    apart = _read("train", corpora.train, problems) if corpora.train else None
+    apart = [part for one in corpora.train if (part := _read("train", one.folder, problems))]
     whole = _read("folder", corpora.folder, problems)
     if whole is None:
         return {}
@@ -41,7 +41,7 @@ def _cut(corpora: CutCorpora, problems: list[Problem]) -> Splits:
     except InputError as error:
         problems += error.problems
         return {}
-    return ({"train": [apart]} if apart else {}) | {split: [part] for split, part in parts.items()}
+    return ({"train": apart} if apart else {}) | {split: [part] for split, part in parts.items()}
 
 
 def _read(key: str, folder: str, problems: list[Problem]) -> Corpus | None:

@@ -13,18 +13,20 @@ from pathlib import Path
 from typing import Any
 
 from corpora import native
+from corpora.documents import Corpus
 from corpora.errors import InputError, Problem
 from corpora.files import build_folder, write_atomically
 from corpora.prepared import prepare
 from corpora.splits import cut, freeze
 from corpora.tokens import Tokenizer
 from sweeps.config import SweepConfig
-from sweeps.corpora_config import CutCorpora, GeneratedCorpora, SplitCorpora
+from sweeps.corpora_config import CutCorpora, GeneratedCorpora, SplitCorpora, train_corpora
 from sweeps.data_hash import data_hashes
 from sweeps.space import candidates
 from trainables.base import build_base
 from trainables.data import TrainingData
 from trainables.inline import inline_sample
+from trainables.mixture import Mixture
 from trainables.teachers import score
 
 Say = Callable[[str], None]
@@ -52,15 +54,18 @@ def prepare_sweep(config: SweepConfig, folder: Path, say: Say) -> Preparation:
     say(f"building base+ from {config.student.encoder}")
     base = build_base(config.student, store)
     tokenizer = Tokenizer.from_folder(base)
-    train = corpora["train"][0]
-    say(f"tokenising {len(train.documents)} training documents")
-    prepared = prepare(train, tokenizer, chunkings_in_play(config), store / "prepared")
-    say(f"scoring with the teacher `{config.teacher.kind}`")
-    scores = score(config.teacher, train, store)
-    data = TrainingData.build(train, prepared, tokenizer, scores, store)
+    parts = [_training_data(config, part, tokenizer, store, say) for part in corpora["train"]]
+    data = Mixture.build(parts, [one.weight for one in train_corpora(config.corpora)] or [1.0], store)
     sample = inline_sample(corpora["dev"][0], config.evaluation.inline_queries, config.search.seed)
     inline = build_folder(store / "inline" / sample.sha256[:12], lambda beside: native.write(sample, beside))
     return Preparation(base, data, inline, splits, data_hashes(corpora))
+
+
+def _training_data(config: SweepConfig, corpus: Corpus, tokenizer: Tokenizer, store: Path, say: Say) -> Path:
+    say(f"tokenising {len(corpus.documents)} training documents of {corpus.name}")
+    prepared = prepare(corpus, tokenizer, chunkings_in_play(config), store / "prepared")
+    say(f"scoring with the teacher `{config.teacher.kind}`")
+    return TrainingData.build(corpus, prepared, tokenizer, score(config.teacher, corpus, store), store)
 
 
 def chunkings_in_play(config: SweepConfig) -> list[str]:
@@ -73,14 +78,18 @@ def split_corpora(config: SweepConfig, folder: Path, say: Say) -> dict[str, tupl
     """Where each split lies; what is cut or generated is written once and frozen by its content."""
     corpora = config.corpora
     if isinstance(corpora, SplitCorpora):
-        named = {split: getattr(corpora, split) for split in ("train", "dev", "confirm", "test")}
-        return {split: tuple(map(Path, places)) for split, places in named.items() if places}
+        named = {split: getattr(corpora, split) for split in ("dev", "confirm", "test")}
+        return _trained_on(corpora) | {split: tuple(map(Path, places)) for split, places in named.items() if places}
     written = folder / "corpora"
     if not written.exists():
         build_folder(written, lambda beside: _write_splits(corpora, beside, say))
     _check_made_by(corpora, written)
-    apart = {"train": (Path(corpora.train),)} if isinstance(corpora, CutCorpora) and corpora.train else {}
-    return apart | {place.name: (place,) for place in sorted(written.iterdir()) if place.is_dir()}
+    return _trained_on(corpora) | {place.name: (place,) for place in sorted(written.iterdir()) if place.is_dir()}
+
+
+def _trained_on(corpora: CutCorpora | SplitCorpora | GeneratedCorpora) -> dict[str, tuple[Path, ...]]:
+    apart = train_corpora(corpora)
+    return {"train": tuple(Path(one.folder) for one in apart)} if apart else {}
 
 
 def _write_splits(corpora: CutCorpora | GeneratedCorpora, beside: Path, say: Say) -> None:

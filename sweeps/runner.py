@@ -95,7 +95,7 @@ class Sweep:
             raise InputError(Problem(str(self.folder), f"cannot be written to ({error.strerror}): give another --out")) from None
 
     def _open_ledger(self, preparation: Preparation, allow_changed_code: bool, extends: bool) -> Ledger:
-        attributes = {"config": self.config.sha256, "code": code_hash(), "data": preparation.hashes}
+        attributes = {"config": self.config.sha256, "code": code_hash(self.config.trainer), "data": preparation.hashes}
         if not self._has_ledger():
             content = self._content()
             write_atomically(self.folder / "sweep.json", json.dumps(content, indent=1, ensure_ascii=False))
@@ -215,7 +215,7 @@ class Sweep:
         def job_of(trial: Trial) -> dict[str, Any]:
             places = {"data": preparation.data, "base": preparation.base, "inline": preparation.inline, "folder": self._trial_folder(trial.ordinal)}
             chunking = self.config.evaluation.chunking
-            return {"ordinal": trial.ordinal, "recipe": trial.params, "chunking": chunking, **{name: str(place) for name, place in places.items()}}
+            return {"ordinal": trial.ordinal, "trainer": self.config.trainer, "recipe": trial.params, "chunking": chunking, **{name: str(place) for name, place in places.items()}}
 
         def on_report(ordinal: int, result: dict[str, Any]) -> None:
             step = self._record(conductor, ordinal, Path(result["report"]))

@@ -30,7 +30,7 @@ from pydantic import ValidationError
 from corpora.errors import Problem
 from corpora.wording import short
 from sweeps.labels import label
-from trainables.recipe import Recipe
+from trainables.recipe import LoopRecipe, Recipe
 
 NOT_LEARNT = {"seed", "threads", "documents_per_pass", "gradient_checkpointing"}
 """Fields in which two recipes may differ and still be one point of a space: chance, and how the same is computed."""
@@ -120,7 +120,7 @@ class Conditional:
 
 @dataclass(frozen=True)
 class Suggestion:
-    recipe: Recipe
+    recipe: LoopRecipe
     varied: dict[str, Any] = field(default_factory=dict)  # only what was searched, as plain JSON values
 
     @property
@@ -130,9 +130,10 @@ class Suggestion:
 
 @dataclass(frozen=True)
 class Space:
-    """The fields of the recipe in the order in which they are drawn: conditions first."""
+    """The fields of the recipe in the order in which they are drawn: conditions first. `model`: the trainer's recipe."""
 
     entries: dict[str, Any]
+    model: type[LoopRecipe] = Recipe
 
     @property
     def searched(self) -> dict[str, Any]:
@@ -142,7 +143,7 @@ class Space:
     def suggest(self, choose: Choose) -> Suggestion:
         """Draws a recipe: `choose` is asked once for each searched field whose condition holds."""
         values, varied = self._values(choose)
-        return Suggestion(Recipe(**values), varied)
+        return Suggestion(self.model(**values), varied)
 
     def sample(self, rng: np.random.Generator) -> Suggestion:
         return self.suggest(lambda name, entry: entry.draw(rng))
@@ -163,7 +164,7 @@ class Space:
         lies outside: a searched field has a value that is never drawn, or a fixed one another value."""
         try:
             values, varied = self._values(lambda name, entry: entry.own(params[name]))
-            recipe = Recipe(**values).model_dump(mode="json")
+            recipe = self.model(**values).model_dump(mode="json")
         except LookupError:
             return None
         differ = {name for name, value in recipe.items() if not (name in params and same(value, params[name]))}
@@ -195,7 +196,7 @@ class Space:
     def grid(self) -> Iterator[Suggestion]:
         """Every point, in the YAML's order. Only for spaces without real intervals."""
         for fields, varied in self.combinations(lambda entry: entry.values):
-            yield Suggestion(Recipe(**fields), varied)
+            yield Suggestion(self.model(**fields), varied)
 
     @cached_property
     def size(self) -> int | None:
@@ -217,7 +218,7 @@ class Space:
             for value in [
                 v for leaf in leaves(entry) for v in (leaf.extremes() if isinstance(leaf, Entry) else (leaf,))
             ]:
-                for where, message in _refusals({name: value}):
+                for where, message in _refusals({name: value}, self.model):
                     if where == name:
                         found[name, f"{message} (found {short(value)})"] = None
         return [Problem(where, message) for where, message in found]
@@ -225,11 +226,11 @@ class Space:
     def problems_together(self) -> list[Problem]:
         """What they refuse of whole recipes: extremes of all fields combined."""
         points = islice(self.combinations(lambda entry: entry.extremes()), CHECKED_COMBINATIONS)
-        found = dict.fromkeys(refusal for fields, _ in points for refusal in _refusals(fields))
+        found = dict.fromkeys(refusal for fields, _ in points for refusal in _refusals(fields, self.model))
         rng = np.random.default_rng(0)  # large spaces: a sample of the rest
         for _ in range(CHECKED_COMBINATIONS // 4):
             fields, _ = self._values(lambda name, entry: entry.extremes()[int(rng.integers(len(entry.extremes())))])
-            found |= dict.fromkeys(_refusals(fields))
+            found |= dict.fromkeys(_refusals(fields, self.model))
         return [Problem(where or ", ".join(self.searched), message) for where, message in found]
 
     def _values(self, choose: Choose) -> tuple[dict[str, Any], dict[str, Any]]:
@@ -237,11 +238,15 @@ class Space:
         varied: dict[str, Any] = {}
         for name, entry in self.entries.items():
             while isinstance(entry, Conditional):
-                entry = entry.then if all(_holds(values, *wanted) for wanted in entry.when.items()) else entry.otherwise
+                entry = entry.then if all(self._holds(values, *wanted) for wanted in entry.when.items()) else entry.otherwise
             if isinstance(entry, Entry):
                 varied[name] = entry = choose(name, entry)
             values[name] = entry
         return values, varied
+
+    def _holds(self, values: Mapping[str, Any], name: str, wanted: tuple[Any, ...]) -> bool:
+        value = values[name] if name in values else default_of(name, self.model)
+        return any(same(value, one) for one in wanted)
 
 
 def leaves(entry: Any) -> Iterator[Any]:
@@ -262,9 +267,9 @@ def candidates(entry: Any) -> Iterator[Any]:
             yield leaf
 
 
-def default_of(name: str) -> Any:
+def default_of(name: str, model: type[LoopRecipe] = Recipe) -> Any:
     """The recipe's own value of a field, as plain JSON values."""
-    return Recipe().model_dump(mode="json")[name]
+    return model().model_dump(mode="json")[name]
 
 
 def same(left: Any, right: Any) -> bool:
@@ -278,11 +283,6 @@ def _inside(entry: Real | Integer, value: Any) -> Any:
     return value
 
 
-def _holds(values: Mapping[str, Any], name: str, wanted: tuple[Any, ...]) -> bool:
-    value = values[name] if name in values else default_of(name)
-    return any(same(value, one) for one in wanted)
-
-
 def _is_searched(entry: Any) -> bool:
     return any(isinstance(leaf, Entry) for leaf in leaves(entry))
 
@@ -294,9 +294,9 @@ def _describe(entry: Any) -> str:
     return f"{_describe(entry.then)} when {when}, else {short(entry.otherwise)}"
 
 
-def _refusals(fields: dict[str, Any]) -> Iterator[tuple[str, str]]:
+def _refusals(fields: dict[str, Any], model: type[LoopRecipe]) -> Iterator[tuple[str, str]]:
     try:
-        Recipe(**fields)
+        model(**fields)
     except ValidationError as error:
         for one in error.errors():
             yield ".".join(map(str, one["loc"][:1])), one["msg"].removeprefix("Value error, ")

@@ -20,36 +20,34 @@ from sweeps.space import (
     leaves,
     same,
 )
-from trainables.recipe import Recipe
+from trainables.recipe import LoopRecipe, Recipe
 
 KINDS = ["choice", "uniform", "loguniform", "randint", "grid", "when"]
-FIELDS = list(Recipe.model_fields)
-MAPPING_FIELDS = {"chunking_mix"}  # fields whose fixed value is itself a mapping
 
 
-def read_space(recipe: Mapping[str, Any]) -> Space:
-    """`recipe`: field -> fixed value or entry. Raises InputError with every problem; `where` = the key."""
+def read_space(recipe: Mapping[str, Any], model: type[LoopRecipe] = Recipe) -> Space:
+    """`recipe`: field of `model` -> fixed value or entry. Raises InputError with every problem; `where` = the key."""
     problems: list[Problem] = []
     entries: dict[str, Any] = {}
     for name, given in recipe.items():
-        if name in FIELDS:
-            entries[name] = _entry(name, name, given, problems)
+        if name in model.model_fields:
+            entries[name] = _entry(name, name, given, model, problems)
         else:
-            problems.append(Problem(str(name), f"unknown key{nearest(str(name), FIELDS)}"))
-    problems += Space({name: entry for name, entry in entries.items() if entry is not None}).problems_alone()
+            problems.append(Problem(str(name), f"unknown key{nearest(str(name), list(model.model_fields))}"))
+    problems += Space({name: entry for name, entry in entries.items() if entry is not None}, model).problems_alone()
     if not problems:
-        problems += _condition_problems(entries)
+        problems += _condition_problems(entries, model)
     if not problems:
-        space = Space(in_drawing_order(entries))
+        space = Space(in_drawing_order(entries), model)
         problems += space.problems_together()
     if problems:
         raise InputError(problems)
     return space
 
 
-def _entry(name: str, where: str, given: Any, problems: list[Problem]) -> Any:
+def _entry(name: str, where: str, given: Any, model: type[LoopRecipe], problems: list[Problem]) -> Any:
     """The entry, or the fixed value, that `given` spells; appends to `problems` what is wrong."""
-    if not isinstance(given, Mapping) or (name in MAPPING_FIELDS and not set(given) & set(KINDS)):
+    if not isinstance(given, Mapping) or (_holds_mappings(name, model) and not set(given) & set(KINDS)):
         return given
     kinds = [kind for kind in KINDS if kind in given]
     allowed = {"when", "then", "else"} if kinds == ["when"] else set(kinds)
@@ -61,7 +59,7 @@ def _entry(name: str, where: str, given: Any, problems: list[Problem]) -> Any:
         return None
     kind = kinds[0]
     if kind == "when":
-        return _conditional(name, where, given, problems)
+        return _conditional(name, where, given, model, problems)
     if kind in ("choice", "grid"):
         return _choice(f"{where}.{kind}", given[kind], problems)
     return _interval(f"{where}.{kind}", kind, given[kind], problems)
@@ -95,22 +93,29 @@ def _interval(where: str, kind: str, bounds: Any, problems: list[Problem]) -> Re
     return Real(float(bounds[0]), float(bounds[1]), log=kind == "loguniform")
 
 
-def _conditional(name: str, where: str, given: Mapping[str, Any], problems: list[Problem]) -> Conditional | None:
+def _holds_mappings(name: str, model: type[LoopRecipe]) -> bool:
+    """Whether a fixed value of the field is itself a mapping, as of `chunking_mix`."""
+    return isinstance(default_of(name, model), dict)
+
+
+def _conditional(
+    name: str, where: str, given: Mapping[str, Any], model: type[LoopRecipe], problems: list[Problem]
+) -> Conditional | None:
     when = given["when"]
     if not isinstance(when, Mapping) or not when or "then" not in given:
         problems.append(Problem(where, "a condition needs `when: {key: value or [values]}` and `then`"))
         return None
-    for key in [key for key in when if key not in FIELDS]:
-        problems.append(Problem(f"{where}.when.{key}", f"unknown key{nearest(str(key), FIELDS)}"))
+    for key in [key for key in when if key not in model.model_fields]:
+        problems.append(Problem(f"{where}.when.{key}", f"unknown key{nearest(str(key), list(model.model_fields))}"))
     wanted = {key: tuple(value) if isinstance(value, list) else (value,) for key, value in when.items()}
-    then = _entry(name, f"{where}.then", given["then"], problems)
-    otherwise = given.get("else", default_of(name))
+    then = _entry(name, f"{where}.then", given["then"], model, problems)
+    otherwise = given.get("else", default_of(name, model))
     if isinstance(otherwise, Mapping) and set(otherwise) & set(KINDS):
         problems.append(Problem(f"{where}.else", "must be a fixed value: give the searched case under `then`"))
     return Conditional(wanted, then, otherwise)
 
 
-def _condition_problems(entries: dict[str, Any]) -> list[Problem]:
+def _condition_problems(entries: dict[str, Any], model: type[LoopRecipe]) -> list[Problem]:
     try:
         in_drawing_order(entries)
     except CycleError as error:
@@ -119,7 +124,7 @@ def _condition_problems(entries: dict[str, Any]) -> list[Problem]:
     problems = []
     for name, entry in entries.items():
         for key, wanted in conditions(entry).items():
-            parent = entries.get(key, default_of(key))
+            parent = entries.get(key, default_of(key, model))
             finite = list(candidates(parent))
             real = any(isinstance(leaf, Real) for leaf in leaves(parent))
             if not real and not any(same(value, one) for value in wanted for one in finite):

@@ -35,7 +35,8 @@ class Batch:
     pairs: int64 [P], places among the pairs of the data;
     positive: int64 [P], the place of d+ among `documents`; excluded: bool [P, N];
     owner: int64 [C], the place of each chunk's document; chunks lie document after document;
-    target: float32 [P, C], p_T; gold: int64 [P], the gold chunk or -1.
+    target: float32 [P, C], p_T; gold: int64 [P], the gold chunk or -1;
+    dataset: the place of its corpus where several are mixed (trainables/mixture.py).
     """
 
     chunking: str
@@ -46,6 +47,7 @@ class Batch:
     owner: NDArray
     target: NDArray
     gold: NDArray
+    dataset: int = 0
 
 
 class Batches:

@@ -36,7 +36,19 @@ class TeacherConfig(Frozen):
     trust_remote_code: bool = False
 
 
-class Recipe(Frozen):
+class LoopRecipe(Frozen):
+    """What a sweep needs to know of any training loop; a trainer's own `Recipe` adds its settings."""
+
+    steps: int = Field(60, ge=1, description="optimiser steps")
+    checkpoint_every: int = Field(20, ge=1, description="optimiser steps between checkpoints")
+    quantiser: Literal["none", "int8-absmax", "int8-tanh"] = "none"
+    threads: int = Field(1, ge=1, description="CPU threads of the trial: part of the recipe, for sums depend on it")
+    seed: int = Field(0, ge=0)
+
+
+class Recipe(LoopRecipe):
+    """The built-in trainer's (trainables/training.py)."""
+
     objective: Literal["distil", "gold"] = "distil"
     weight: float = Field(0.5, ge=0, le=1, description="w in L = (1-w) L_doc + w L_dist")
     document_temperature: float = Field(0.05, gt=0)
@@ -46,13 +58,10 @@ class Recipe(Frozen):
     chunking_mix: dict[str, float] = Field(default={"sentence": 1.0}, description="chunking -> share of the batches")
     dimensions: tuple[int, ...] = Field((), description="Matryoshka dimensions; D is always one of them")
     dimension_weights: tuple[float, ...] | None = Field(None, description="weights of `dimensions`; equal by default")
-    quantiser: Literal["none", "int8-absmax", "int8-tanh"] = "none"
     documents_per_batch: int = Field(16, ge=2, description="distinct documents of a step, over all processes")
     siblings_per_batch: int = Field(2, ge=1, description="documents of one family drawn together, as hard negatives; more are harder")
     queries_per_document: int = Field(2, ge=1, description="pairs of each drawn document, as far as it has so many")
     documents_per_pass: int | None = Field(None, ge=1, description="documents encoded at once; fewer than the batch: gradients are cached")
-    steps: int = Field(60, ge=1, description="optimiser steps")
-    checkpoint_every: int = Field(20, ge=1, description="optimiser steps between checkpoints")
     learning_rate: float = Field(6e-4, gt=0, description="suits tens of steps of a shallow student; deeper or longer, lower")
     weight_decay: float = Field(0.01, ge=0)
     warmup_steps: int = Field(5, ge=0)
@@ -61,8 +70,6 @@ class Recipe(Frozen):
     precision: Literal["float32", "bf16"] = "float32"
     attention: Literal["sdpa", "flash_attention_2", "eager"] = "sdpa"
     gradient_checkpointing: bool = False
-    threads: int = Field(1, ge=1, description="CPU threads of the trial: part of the recipe, for sums depend on it")
-    seed: int = Field(0, ge=0)
 
     @field_validator("chunking_mix")
     @classmethod

@@ -1,4 +1,4 @@
-"""One trial's training loop: the same recipe, data and base+ give the same bytes, also when resumed.
+"""The built-in training loop: the same recipe, data and base+ give the same bytes, also when resumed.
 
 The student has no dropout and batches are functions of (seed, step): the weights, the
 optimiser's moments and the step are all the state there is.
@@ -10,10 +10,6 @@ MALLOC_TRIM_THRESHOLD_=8000000000 in its environment keeps them.
 
 from __future__ import annotations
 
-import logging
-import os
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
@@ -21,70 +17,53 @@ import torch
 from torch import Tensor
 
 from corpora.errors import InputError, NonFinite, Problem
-from trainables import checkpoints, processes
-from trainables.batches import Batch, Batches
+from trainables import processes
+from trainables.batches import Batch
 from trainables.data import TrainingData
 from trainables.layouts import DocumentInput
+from trainables.mixture import MixedBatches, Mixture
 from trainables.objective import outcome
 from trainables.recipe import Recipe
 from trainables.schedules import learning_rate
-from trainables.student import Student, StudentEncoder
+from trainables.student import Student
+from trainables.trainers import load_checkpoint, save_checkpoint
 
-log = logging.getLogger(__name__)
 
-
-class Trainer:
-    """Trains in `folder`: from the newest checkpoint there of at most `up_to` steps, else from `base`.
+class BuiltIn:
+    """The trainer of a sweep that names none (trainables/trainers.py has the protocol).
 
     step: optimiser steps done; student: the model as it is now.
     """
 
-    def __init__(self, recipe: Recipe, data: TrainingData, base: Path, folder: Path, up_to: int | None = None):
-        self.recipe, self.data, self.folder = recipe, data, Path(folder)
+    Recipe = Recipe
+
+    def __init__(self, start: Path, data: Path, recipe: Recipe, device: str):
+        self.recipe, self.mixture = recipe, Mixture.open(data)
         if recipe.documents_per_batch < processes.count():
             raise InputError(Problem("recipe.documents_per_batch", f"is {recipe.documents_per_batch} for "
                                      f"{processes.count()} processes: each needs at least one document"))
-        self.batches = Batches(data, recipe, recipe.seed)
-        newest = newest_checkpoint(self.folder, recipe.steps if up_to is None else up_to)
+        self.batches = MixedBatches(self.mixture, recipe)
         self.student = Student.load(
-            newest or base, attention=recipe.attention, precision=recipe.precision,
-            gradient_checkpointing=recipe.gradient_checkpointing, device="cuda" if torch.cuda.is_available() else "cpu",
+            start, attention=recipe.attention, precision=recipe.precision,
+            gradient_checkpointing=recipe.gradient_checkpointing, device=device,
         ).train()
         self.optimiser = _optimiser(self.student, recipe)
         self.step = 0
-        if newest:
-            self.step = self.student.about.step
-            checkpoints.read_state(newest).restore(self.optimiser)
 
-    @classmethod
-    def open(cls, recipe: Recipe, data: Path, base: Path, folder: Path, up_to: int | None = None) -> Trainer:
-        """`data`: a folder of `TrainingData.build`."""
-        return cls(recipe, TrainingData.open(data), base, folder, up_to)
-
-    def train(self, until_step: int) -> dict[str, float]:
-        """Goes on to `until_step`; the means over the steps of what each measured (`Outcome.measures`,
-        `gradient_norm`, `learning_rate`, `tokens` a step)."""
+    def train(self, steps: int) -> dict[str, float]:
+        """The means over the steps of what each measured (`Outcome.measures`, `gradient_norm`, `learning_rate`,
+        `tokens` a step)."""
         measured = []
-        with _deterministic(self.recipe.threads):
-            while self.step < until_step:
-                measured.append(self._update())
-                self.step += 1
-        if not measured:
-            return {}
+        for _ in range(steps):
+            measured.append(self._update())
+            self.step += 1
         return {name: float(np.mean([step[name] for step in measured])) for name in measured[0]}
 
-    def checkpoint(self) -> Path:
-        """`folder`/step-000060, with the state that resumes it; one that is there is kept."""
-        path = self.folder / f"step-{self.step:06d}"
-        if processes.rank() == 0:
-            self.student.save(path, step=self.step, seed=self.recipe.seed, recipe=self.recipe.model_dump(mode="json"),
-                              quantiser=self.recipe.quantiser, state=checkpoints.State.of(self.optimiser))
-        processes.wait()
-        return path
+    def save(self, folder: Path) -> None:
+        save_checkpoint(folder, self.student, self.optimiser, self.recipe, self.step)
 
-    def encoder(self) -> StudentEncoder:
-        """The student as it is now, under the recipe's quantiser, for the evaluators."""
-        return StudentEncoder(self.student, f"step {self.step}", quantiser=self.recipe.quantiser)
+    def load(self, folder: Path) -> None:
+        self.step = load_checkpoint(folder, self.student, self.optimiser)
 
     def _update(self) -> dict[str, float]:
         self.student.train()
@@ -132,32 +111,23 @@ class Trainer:
 
     def _documents(self, batch: Batch, places: np.ndarray) -> Tensor:
         """z of the chunks of these documents of the batch."""
-        table = self.data.prepared.table(batch.chunking)
+        prepared = self._data(batch).prepared
+        table = prepared.table(batch.chunking)
         documents = batch.documents[places].tolist()
         return self.student.forward_documents(
-            [DocumentInput(self.data.prepared.encodings(place)[0], table.tokens[table.of(place)]) for place in documents])
+            [DocumentInput(prepared.encodings(place)[0], table.tokens[table.of(place)]) for place in documents])
 
     def _queries(self, batch: Batch, places: np.ndarray) -> Tensor:
-        queries = self.data.pair_query[batch.pairs[places]].tolist()
-        return self.student.forward_queries([self.data.query_tokens[query] for query in queries])
+        data = self._data(batch)
+        return self.student.forward_queries([data.query_tokens[query] for query in data.pair_query[batch.pairs[places]].tolist()])
 
     def _tokens(self, batch: Batch) -> int:
-        documents = sum(len(self.data.prepared.encodings(place)[0]) for place in batch.documents.tolist())
-        return documents + sum(len(self.data.query_tokens[query]) for query in self.data.pair_query[batch.pairs].tolist())
+        data = self._data(batch)
+        documents = sum(len(data.prepared.encodings(place)[0]) for place in batch.documents.tolist())
+        return documents + sum(len(data.query_tokens[query]) for query in data.pair_query[batch.pairs].tolist())
 
-
-def newest_checkpoint(folder: Path, up_to: int) -> Path | None:
-    """The last whole checkpoint of at most `up_to` steps with its state; a damaged one is put aside, never deleted."""
-    for path in sorted(Path(folder).glob("step-" + "[0-9]" * 6), reverse=True):
-        if int(path.name.removeprefix("step-")) > up_to:
-            continue
-        problems = checkpoints.verify(path)
-        if not problems and (path / checkpoints.STATE).exists():
-            return path
-        if problems and processes.rank() == 0:
-            log.warning("%s is put aside: %s", path, "; ".join(map(str, problems)))
-            path.rename(path.with_name(f"{path.name}.damaged"))
-    return None
+    def _data(self, batch: Batch) -> TrainingData:
+        return self.mixture.parts[batch.dataset]
 
 
 def _optimiser(student: Student, recipe: Recipe) -> torch.optim.AdamW:
@@ -171,18 +141,3 @@ def _optimiser(student: Student, recipe: Recipe) -> torch.optim.AdamW:
         (kept if parameter.ndim < 2 or id(parameter) in embeddings else decayed).append(parameter)
     groups = [{"params": decayed, "weight_decay": recipe.weight_decay}, {"params": kept, "weight_decay": 0.0}]
     return torch.optim.AdamW(groups, lr=recipe.learning_rate, fused=True)
-
-
-@contextmanager
-def _deterministic(threads: int) -> Iterator[None]:
-    """Sums depend on the number of threads and on the kernels' order: both are fixed, then put back."""
-    os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")
-    before = torch.get_num_threads(), torch.are_deterministic_algorithms_enabled()
-    torch.set_num_threads(threads)
-    torch.use_deterministic_algorithms(True)
-    torch.utils.deterministic.fill_uninitialized_memory = False  # a debugging aid that costs 3% of a step
-    try:
-        yield
-    finally:
-        torch.set_num_threads(before[0])
-        torch.use_deterministic_algorithms(before[1])

@@ -18,17 +18,17 @@ from ray import tune
 from corpora.errors import StockpotError
 from corpora.files import write_atomically
 from trainables.checkpoints import drop_older_states
-from trainables.recipe import Recipe
+from trainables.recipe import LoopRecipe
 
 
-def checkpoint_steps(recipe: Recipe) -> list[int]:
+def checkpoint_steps(recipe: LoopRecipe) -> list[int]:
     """The optimiser steps after which a trial reports; the last one always does."""
     return [*range(recipe.checkpoint_every, recipe.steps, recipe.checkpoint_every), recipe.steps]
 
 
 class TuneTrial(tune.Trainable):
-    """`config`: `ordinal`, `recipe` (all fields), `chunking` of the inline metric, and the folders `data`, `base`,
-    `inline` and `folder`."""
+    """`config`: `ordinal`, `trainer` (as the sweep's YAML spells it, None for the built-in one), `recipe` (all its
+    fields), `chunking` of the inline metric, and the folders `data`, `base`, `inline` and `folder`."""
 
     def setup(self, config: dict[str, Any]) -> None:
         self._begin(config)
@@ -40,7 +40,7 @@ class TuneTrial(tune.Trainable):
 
     def _begin(self, config: dict[str, Any]) -> None:
         self._config = config
-        self._recipe = Recipe(**config["recipe"])
+        self._recipe = LoopRecipe.model_validate({name: config["recipe"][name] for name in LoopRecipe.model_fields})
         self._folder = Path(config["folder"])
         self._loop = None
         self._steps = iter(checkpoint_steps(self._recipe))
@@ -62,14 +62,16 @@ class TuneTrial(tune.Trainable):
     def _train(self, until: int) -> dict[str, Any]:
         from trainables.gpu_share import given_gpus, keep_to_share
         from trainables.inline import inline_metrics
-        from trainables.training import Trainer
+        from trainables.loop import Loop
+        from trainables.trainers import trainer_of
         from trainables.usage import Usage
 
         if self._loop is None:
             keep_to_share(given_gpus())
             # Never from a checkpoint whose report was lost with the worker: its measures are worked out again.
             places = (Path(self._config[name]) for name in ("data", "base", "folder"))
-            self._loop = Trainer.open(self._recipe, *places, up_to=self._reported)
+            kind = trainer_of(self._config["trainer"])
+            self._loop = Loop(kind, kind.Recipe(**self._config["recipe"]), *places, up_to=self._reported)
             self._loop.train(self._reported)
         usage, clock = Usage(), [time.monotonic()]
         measures = self._loop.train(until)

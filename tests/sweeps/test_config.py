@@ -5,11 +5,13 @@ from __future__ import annotations
 import json
 import pickle
 
+import numpy as np
 import pytest
 
 from corpora.errors import InputError
+from sweeps.code_hash import code_hash
 from sweeps.config import SUITES, SweepConfig, load
-from sweeps.corpora_config import CutCorpora, GeneratedCorpora, SplitCorpora
+from sweeps.corpora_config import CutCorpora, GeneratedCorpora, SplitCorpora, train_corpora
 
 GOOD = """\
 name: a sweep
@@ -108,6 +110,8 @@ def test_an_absent_and_a_binary_file_are_refused(tmp_path):
     [
         ("{folder: a}", CutCorpora),
         ("{train: a, dev: [b, c], confirm: d}", SplitCorpora),
+        ("{train: [{folder: a, weight: 2}, e], dev: b}", SplitCorpora),
+        ("{folder: a, train: [b, {folder: c}], shares: {dev: .5, confirm: .5}}", CutCorpora),
         ("{generate: demo, seed: 3}", GeneratedCorpora),
     ],
 )
@@ -128,3 +132,47 @@ def test_numbers_are_read_as_people_write_them(tmp_path):
     config = load(written(tmp_path, text))
     assert config.recipe["learning_rate"]["choice"] == [1e-4, 2e-4, 1.5e-4, 0.001]
     assert config.mlflow.register_as == "on"
+
+
+def test_training_corpora_and_their_weights(tmp_path):
+    corpora = "{train: [{folder: a, weight: 2}, b], dev: c}"
+    config = load(written(tmp_path, GOOD.replace("{folder: contracts, shares: {train: .6, dev: .2, confirm: .2}}", corpora)))
+    found = [(one.folder, one.weight) for one in train_corpora(config.corpora)]
+    assert found == [(str(tmp_path / "a"), 2), (str(tmp_path / "b"), 1)]
+    assert train_corpora(load(written(tmp_path, GOOD)).corpora) == ()
+    text = GOOD.replace("{folder: contracts, shares: {train: .6, dev: .2, confirm: .2}}", "{train: [{folder: a, wieght: 2}], dev: c}")
+    assert problems(tmp_path, text) == ["/sweep.yaml:2: corpora.train.0.wieght: unknown key; did you mean 'weight'?"]
+
+
+OWN = """
+from pydantic import Field
+from trainables.recipe import LoopRecipe
+class Own(LoopRecipe):
+    margin: float = Field(0.2, gt=0)
+class Mine:
+    Recipe = Own
+    train = save = load = print
+"""
+
+
+def test_an_own_trainer_brings_its_own_settings(tmp_path):
+    (tmp_path / "mine.py").write_text(OWN)
+    text = "name: own\ntrainer: mine.py:Mine\ncorpora: {generate: quick}\nsearch: {trials: 3}\nrecipe:\n  margin: {uniform: [0.1, 0.5]}\n  steps: 4\n"
+    config = load(written(tmp_path, text))
+    assert config.trainer == f"{tmp_path / 'mine.py'}:Mine"
+    recipe = config.space.sample(np.random.default_rng(0)).recipe
+    assert type(recipe).__name__ == "Own" and 0.1 <= recipe.margin <= 0.5 and recipe.steps == 4
+    again = SweepConfig.model_validate(config.model_dump(mode="json", by_alias=True))
+    assert again.sha256 == config.sha256
+    assert problems(tmp_path, text.replace("margin:", "weight: 0.5\n  margn:").replace("[0.1", "[-1")) == [
+        "/sweep.yaml:6: recipe.weight: unknown key; allowed: steps, checkpoint_every, quantiser, threads, seed, margin",
+        "/sweep.yaml:7: recipe.margn: unknown key; did you mean 'margin'?",
+    ]
+    assert "recipe.margin: Input should be greater than 0" in problems(tmp_path, text.replace("[0.1", "[-1"))[0]
+    assert problems(tmp_path, text.replace(":Mine", ":Yours")) == [
+        f"/sweep.yaml:2: trainer: {tmp_path / 'mine.py'} has no 'Yours': the spelling is `file.py:Class` or `module.path:Class`"
+    ]
+    before = code_hash(config.trainer)
+    assert code_hash(config.trainer) == before != code_hash()
+    (tmp_path / "mine.py").write_text(OWN + "# changed\n")
+    assert code_hash(config.trainer) != before

@@ -11,8 +11,9 @@ import torch
 
 from corpora.errors import InputError, NonFinite
 from trainables import checkpoints
+from trainables.loop import Loop, newest_checkpoint
 from trainables.recipe import Recipe
-from trainables.training import Trainer, newest_checkpoint
+from trainables.training import BuiltIn
 
 
 def recipe(**fields) -> Recipe:
@@ -25,7 +26,7 @@ def recipe(**fields) -> Recipe:
 @pytest.fixture
 def trainer(training_folder, tiny_base, tmp_path):
     def make(folder="trial", **fields):
-        return Trainer.open(recipe(**fields), training_folder, tiny_base, tmp_path / folder)
+        return Loop(BuiltIn, recipe(**fields), training_folder, tiny_base, tmp_path / folder)
 
     return make
 
@@ -72,23 +73,23 @@ def test_another_seed_is_another_model(trainer):
     trials = [trainer(f"seed-{seed}", seed=seed) for seed in (0, 1)]
     for trial in trials:
         trial.train(3)
-    assert not torch.equal(trials[0].student.projection.weight, trials[1].student.projection.weight)
+    assert not torch.equal(trials[0].trainer.student.projection.weight, trials[1].trainer.student.projection.weight)
 
 
 @pytest.mark.parametrize("width", [1, 3])
 def test_cached_gradients_are_those_of_one_pass(trainer, width):
     whole, parts = trainer("whole"), trainer("parts", documents_per_pass=width)
     for trial in (whole, parts):
-        trial._backward(trial.batches.batch(0))
-    for (name, one), other in zip(whole.student.named_parameters(), parts.student.parameters(), strict=True):
+        trial.trainer._backward(trial.trainer.batches.batch(0))
+    for (name, one), other in zip(whole.trainer.student.named_parameters(), parts.trainer.student.parameters(), strict=True):
         torch.testing.assert_close(one.grad, other.grad, rtol=1e-4, atol=1e-6, msg=name)
 
 
 def test_gradient_checkpointing_changes_no_gradient(trainer):
     plain, frugal = trainer("plain"), trainer("frugal", gradient_checkpointing=True)
     for trial in (plain, frugal):
-        trial._backward(trial.batches.batch(0))
-    for one, other in zip(plain.student.parameters(), frugal.student.parameters(), strict=True):
+        trial.trainer._backward(trial.trainer.batches.batch(0))
+    for one, other in zip(plain.trainer.student.parameters(), frugal.trainer.student.parameters(), strict=True):
         torch.testing.assert_close(one.grad, other.grad)
 
 
@@ -106,8 +107,8 @@ def test_words_that_never_occur_keep_the_bytes_of_base(trainer, tiny_base):
     trial = trainer()
     trial.train(5)
     name = "encoder.embeddings.word_embeddings.weight"
-    before, after = checkpoints.weights(tiny_base)[name], trial.student.state_dict()[name]
-    unused = trial.student.tokenizer.backend.token_to_id("tenant"), trial.student.tokenizer.backend.token_to_id("sep")
+    before, after = checkpoints.weights(tiny_base)[name], trial.trainer.student.state_dict()[name]
+    unused = trial.trainer.student.tokenizer.backend.token_to_id("tenant"), trial.trainer.student.tokenizer.backend.token_to_id("sep")
     assert torch.equal(before[unused[1]], after[unused[1]])
     assert not torch.equal(before[unused[0]], after[unused[0]])
 
@@ -115,7 +116,7 @@ def test_words_that_never_occur_keep_the_bytes_of_base(trainer, tiny_base):
 def test_a_loss_that_is_not_finite_stops_the_trial(trainer):
     trial = trainer()
     with torch.no_grad():
-        trial.student.projection.weight.fill_(float("nan"))
+        trial.trainer.student.projection.weight.fill_(float("nan"))
     with pytest.raises(NonFinite, match="loss"):
         trial.train(1)
     assert trial.step == 0
@@ -123,7 +124,7 @@ def test_a_loss_that_is_not_finite_stops_the_trial(trainer):
 
 def test_a_gradient_that_is_not_finite_stops_the_trial(trainer):
     trial = trainer()
-    trial.student.projection.weight.register_hook(lambda gradient: gradient * float("inf"))
+    trial.trainer.student.projection.weight.register_hook(lambda gradient: gradient * float("inf"))
     with pytest.raises(NonFinite, match="gradient"):
         trial.train(1)
 
@@ -152,14 +153,14 @@ def test_threads_and_determinism_are_put_back(trainer):
 
 def _process(rank: int, count: int, meeting: str, data: Path, base: Path, folder: Path) -> None:
     torch.distributed.init_process_group("gloo", init_method=f"file://{meeting}", rank=rank, world_size=count)
-    trial = Trainer.open(recipe(documents_per_batch=5, queries_per_document=2), data, base, folder)
+    trial = Loop(BuiltIn, recipe(documents_per_batch=5, queries_per_document=2), data, base, folder)
     measures = trial.train(3)
     trial.checkpoint()
     np.save(folder.parent / f"loss-{rank}.npy", measures["loss"])
     if rank == 0:
         with pytest.raises(InputError, match="each needs at least one"):
             torch.distributed.get_world_size = lambda: 9
-            Trainer.open(recipe(), data, base, folder)
+            Loop(BuiltIn, recipe(), data, base, folder)
         torch.distributed.get_world_size = lambda: count
     torch.distributed.destroy_process_group()
 
@@ -173,7 +174,7 @@ def test_two_processes_train_as_one(trainer, training_folder, tiny_base, tmp_pat
     losses = [float(np.load(tmp_path / f"loss-{rank}.npy")) for rank in range(2)]
     assert losses == pytest.approx([measures["loss"]] * 2, rel=1e-5)
     together = checkpoints.weights(folder / "step-000003")
-    for name, tensor in alone.student.state_dict().items():
+    for name, tensor in alone.trainer.student.state_dict().items():
         if "key.bias" in name:
             continue  # a softmax does not see it: its gradient is rounding, which AdamW scales up
         torch.testing.assert_close(together[name], tensor, rtol=1e-3, atol=1e-4, msg=name)
