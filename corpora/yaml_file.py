@@ -55,7 +55,7 @@ class Lines:
 
 
 def read_yaml(path: Path) -> tuple[dict[str, Any], Lines]:
-    """The mapping in the file. Raises InputError for what is no YAML, no mapping, or names a key twice."""
+    """The mapping in the file. Raises InputError for what is no YAML, no mapping, names a key twice or cannot be stored."""
     try:
         text = path.read_bytes().decode()
     except OSError as error:
@@ -67,9 +67,9 @@ def read_yaml(path: Path) -> tuple[dict[str, Any], Lines]:
         node = loader.get_single_node()
         if not isinstance(node, yaml.MappingNode):
             raise InputError(Problem(f"{path}:1", "a sweep is a mapping of keys; found none"))
-        repeated = list(_repeated_keys(path, node))
-        if repeated:
-            raise InputError(repeated)
+        problems = [*_repeated_keys(path, node), *_unkept_texts(path, node)]
+        if problems:
+            raise InputError(problems)
         return loader.construct_document(node), Lines(node)
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
@@ -77,6 +77,18 @@ def read_yaml(path: Path) -> tuple[dict[str, Any], Lines]:
         raise InputError(Problem(where, f"is not YAML: {getattr(error, 'problem', None) or error}")) from None
     finally:
         loader.dispose()
+
+
+def _unkept_texts(path: Path, node: yaml.Node):
+    """Texts with the character NUL or half of a surrogate pair, which escapes can write and no database keeps."""
+    if isinstance(node, yaml.ScalarNode):
+        if any(each == "\0" or "\ud800" <= each <= "\udfff" for each in node.value):
+            yield Problem(f"{path}:{node.start_mark.line + 1}", f"{node.value[:80]!r} holds a character that is no text "
+                          "(\\0 or \\ud800 to \\udfff): leave it out")
+    else:
+        for part in node.value:
+            for inner in part if isinstance(node, yaml.MappingNode) else (part,):
+                yield from _unkept_texts(path, inner)
 
 
 def _repeated_keys(path: Path, node: yaml.Node):

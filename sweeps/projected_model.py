@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 from corpora.errors import StockpotError
 from sweeps.keys import metric_keys
 from sweeps.ledger_state import LedgerState
-from sweeps.projected_trial import LONGEST_TAG, METRICS, batches, dataset_of, fitted, milliseconds
+from sweeps.mlflow_inputs import dataset_of, log_splits
+from sweeps.mlflow_limits import LONGEST_TAG, METRICS, batches, fitted, milliseconds
 
 if TYPE_CHECKING:
     from mlflow import MlflowClient
@@ -25,9 +26,9 @@ def shipped_model(state: LedgerState) -> Mapping[str, Any] | None:
 
 
 def registered_name(state: LedgerState) -> str:
-    """The registered model's name: the config's, else the sweep's, without the characters MLflow refuses."""
-    chosen = (state.sweep["config"].get("mlflow") or {}).get("register") or state.sweep["name"]
-    return re.sub(r"[^\w .-]", "-", chosen).strip(" .")[:250] or "stockpot"
+    """The config's `mlflow.register` as it is, else the sweep's name without the characters MLflow refuses."""
+    chosen = (state.sweep["config"].get("mlflow") or {}).get("register")
+    return chosen or re.sub(r"[^\w .-]", "-", state.sweep["name"]).strip(" .")[:250] or "stockpot"
 
 
 def project_shipped(client: MlflowClient, experiment_id: str, run_id: str, folder: Path, state: LedgerState) -> None:
@@ -71,7 +72,7 @@ def _logged_model(
 
 
 def _metrics(client: MlflowClient, run_id: str, model: LoggedModel, state: LedgerState, event: Mapping[str, Any]) -> None:
-    from mlflow.entities import DatasetInput, InputTag, Metric
+    from mlflow.entities import Metric
 
     held = {metric.key for metric in model.metrics or ()}
     points = []
@@ -79,9 +80,7 @@ def _metrics(client: MlflowClient, run_id: str, model: LoggedModel, state: Ledge
         if key not in held:
             dataset, when = dataset_of(state, name.partition("/")[0]), milliseconds(event["time"])
             points.append(Metric(key, event["metrics"][name], when, 0, model.model_id, dataset.name, dataset.digest))
-    purpose = [InputTag("mlflow.data.context", "evaluation")]
-    splits = sorted({name.partition("/")[0] for name in event["metrics"]})
-    client.log_inputs(run_id, [DatasetInput(dataset_of(state, split), purpose) for split in splits])
+    log_splits(client, run_id, state, {name.partition("/")[0] for name in event["metrics"]})
     for chunk in batches(points, METRICS):
         client.log_batch(run_id, metrics=chunk)
 
@@ -96,7 +95,8 @@ def _version(client: MlflowClient, run_id: str, model: LoggedModel, state: Ledge
         if error.error_code != "RESOURCE_DOES_NOT_EXIST":
             raise
         client.create_registered_model(name, {"stockpot.kind": "shipped"}, "What stockpot's sweeps ship.")
-    versions = client.search_model_versions(f"name = '{name}' AND tags.`stockpot.model_id` = '{model.model_id}'")
+    found = client.search_model_versions(f"tags.`stockpot.model_id` = '{model.model_id}'")
+    versions = [version for version in found if version.name == name]  # a name may hold quotes, which filters cannot
     if versions:
         version = versions[0]
     else:

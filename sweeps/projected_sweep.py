@@ -13,9 +13,11 @@ from typing import TYPE_CHECKING
 from sweeps import summary
 from sweeps.keys import metric_keys
 from sweeps.ledger_state import LedgerState
+from sweeps.mlflow_inputs import log_splits, splits_of
+from sweeps.mlflow_limits import LONGEST_TAG, fitted, milliseconds, title
 from sweeps.mlflow_view import view_tag
 from sweeps.projected_model import project_shipped
-from sweeps.projected_trial import FORMAT, LONGEST_TAG, fitted, mark_of, milliseconds
+from sweeps.projected_trial import FORMAT, filter_tags, mark_of
 
 if TYPE_CHECKING:
     from mlflow import MlflowClient
@@ -35,10 +37,11 @@ class SweepProjection:
 
     def _create(self, state: LedgerState) -> Run:
         sweep = state.sweep
-        tags = {"stockpot.kind": "sweep", "stockpot.sweep_id": sweep["sweep_id"], "mlflow.source.name": "stockpot"}
+        tags = {"stockpot.kind": "sweep", "stockpot.sweep_id": sweep["sweep_id"], "mlflow.source.name": "stockpot",
+                **filter_tags(state)}  # fmt: skip
         for name, value in summary.flat(sweep["attributes"]):
             tags[f"stockpot.{name}"[:250]] = fitted(summary.readable(value), LONGEST_TAG, "config.json")
-        return self.client.create_run(self.experiment_id, milliseconds(sweep["time"]), tags, sweep["name"][:250])
+        return self.client.create_run(self.experiment_id, milliseconds(sweep["time"]), tags, title(sweep["name"]))
 
     def project(self, state: LedgerState) -> str:
         """Brings the page up to the ledger; returns the `page_mark` that it shows now."""
@@ -50,13 +53,14 @@ class SweepProjection:
         with tempfile.TemporaryDirectory() as made:
             write_artifacts(state, self.folder, Path(made))
             self.client.log_artifacts(self.run_id, made)
+        log_splits(self.client, self.run_id, state, splits_of(state))
         project_shipped(self.client, self.experiment_id, self.run_id, self.folder, state)
         if state.status == "running":
             self.client.update_run(self.run_id, STATUS[state.status])
         else:
             self.client.set_terminated(self.run_id, STATUS[state.status], milliseconds(state.updated))
         tags = {
-            "mlflow.note.content": summary.description(state),
+            "mlflow.note.content": fitted(summary.description(state), LONGEST_TAG, "config.json"),
             "mlflow.loggedArtifacts": json.dumps([{"path": "results.json", "type": "table"}]),
             "stockpot.status": state.status,
         }
@@ -76,8 +80,8 @@ def page_mark(state: LedgerState) -> str:
 
 
 def write_artifacts(state: LedgerState, sweep: Path, made: Path) -> None:
-    """Writes config.json, results.{csv,json}, metric_names.json, soup.json and figures/*.png into `made`."""
-    from sweeps.figures import sweep_figures
+    """Writes config.json, results.{csv,json}, metric_names.json, soup.json and figures/ into `made`."""
+    from sweeps.figures import READING, sweep_figures
 
     def write(name: str, value: object) -> None:
         (made / name).write_text(json.dumps(value, ensure_ascii=False, indent=1), encoding="utf-8")
@@ -93,5 +97,9 @@ def write_artifacts(state: LedgerState, sweep: Path, made: Path) -> None:
     if state.soup:
         write("soup.json", list(state.soup.values()))
     (made / "figures").mkdir()
+    drawn = []
     for name, figure in sweep_figures(state, sweep):
         figure.savefig(made / "figures" / f"{name}.png", dpi=120)
+        drawn.append(name)
+    readme = [f"`{name}.png`: {READING[name]}" for name in drawn]
+    (made / "figures" / "README.md").write_text("\n\n".join(readme) + "\n", encoding="utf-8")

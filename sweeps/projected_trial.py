@@ -8,21 +8,23 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from sweeps.keys import metric_keys, param_key
+from sweeps.keys import metric_key, metric_keys, param_key
 from sweeps.ledger_state import LedgerState, Trial
+from sweeps.mlflow_inputs import dataset_of, log_splits, splits_of
+from sweeps.mlflow_limits import LONGEST_PARAM, LONGEST_TAG, METRICS, PARAMS, batches, fitted, milliseconds, title
+from sweeps.replicates import setting_id
 from sweeps.summary import flat, readable, shown_status, trial_name
+from sweeps.system_metrics import system_points
 
 if TYPE_CHECKING:
     from mlflow import MlflowClient
-    from mlflow.entities import Dataset, LoggedModel, Run
+    from mlflow.entities import LoggedModel, Run
 
-FORMAT = 1  # of the projection; a new one projects every trial again
-METRICS, PARAMS = 1000, 100  # MLflow's limits of one request
-LONGEST_PARAM, LONGEST_TAG = 6000, 8000  # characters: MLflow cuts longer ones silently
+FORMAT = 2  # of the projection; a new one projects every trial again
 STATUS = {
     "proposed": "SCHEDULED",
     "running": "RUNNING",
@@ -52,6 +54,7 @@ class HeldRun:
     fingerprint: str
     looked: bool = False
     reports: set[int] = field(default_factory=set)
+    system: set[tuple[str, int]] = field(default_factory=set)  # (key, step) of what is sent beside them
     inputs: set[str] = field(default_factory=set)
     models: dict[int, HeldModel] = field(default_factory=dict)  # by step
 
@@ -73,8 +76,9 @@ class TrialProjection:
         fingerprint = _fingerprint(state, trial)
         if run.fingerprint != fingerprint:
             if not run.looked:
-                self._look(trial, run)
+                self._look(state, trial, run)
             self._reports(trial, run)
+            self._system(trial, run)
             for step in sorted(trial.checkpoints):
                 self._checkpoint(state, trial, step, run)
             self._status(state, trial, run)
@@ -92,12 +96,14 @@ class TrialProjection:
             "stockpot.ordinal": str(trial.ordinal),
             "mlflow.parentRunId": self.parent_id,
             "mlflow.source.name": "stockpot",
+            "stockpot.setting": setting_id(trial.params),
+            **filter_tags(state),
         }
         began = milliseconds(trial.proposed if trial.started is None else trial.started)
-        return HeldRun.of(self.client.create_run(self.experiment_id, began, tags, trial_name(trial)))
+        return HeldRun.of(self.client.create_run(self.experiment_id, began, tags, title(trial_name(trial))))
 
-    def _look(self, trial: Trial, run: HeldRun) -> None:
-        """Sends the params, which never change, and learns which logged models an earlier process left."""
+    def _look(self, state: LedgerState, trial: Trial, run: HeldRun) -> None:
+        """Sends what never changes, params and inputs, and learns which logged models an earlier process left."""
         from mlflow.entities import Param
 
         params = [(name, readable(value)) for name, value in flat(trial.params)]
@@ -106,6 +112,7 @@ class TrialProjection:
         sent = [Param(param_key(name), fitted(value, LONGEST_PARAM, "params.json")) for name, value in params]
         for chunk in batches(sent, PARAMS):
             self.client.log_batch(run.run_id, params=chunk)
+        log_splits(self.client, run.run_id, state, {"train"} & set(splits_of(state)))
         linked = {output.model_id for output in self.client.get_run(run.run_id).outputs.model_outputs}
         for model in sorted(self._models_of(trial), key=lambda model: model.model_id):
             step = int(model.tags["stockpot.step"])
@@ -139,6 +146,15 @@ class TrialProjection:
             self.client.log_batch(run.run_id, metrics=chunk)
         run.reports.update(new)
 
+    def _system(self, trial: Trial, run: HeldRun) -> None:
+        from mlflow.entities import Metric
+
+        new = [point for point in system_points(trial) if (point.key, point.step) not in run.system]
+        points = [Metric(metric_key(one.key), one.value, milliseconds(one.time), one.step) for one in new]
+        for chunk in batches(points, METRICS):
+            self.client.log_batch(run.run_id, metrics=chunk)
+        run.system.update((point.key, point.step) for point in new)
+
     def _checkpoint(self, state: LedgerState, trial: Trial, step: int, run: HeldRun) -> None:
         from mlflow.entities import LoggedModelOutput, Metric
 
@@ -147,7 +163,10 @@ class TrialProjection:
         model = run.models[step]
         points = []
         for split, scores in sorted(trial.checkpoints[step].scores.items()):
-            dataset = self._input(state, split, run)
+            dataset = dataset_of(state, split)
+            if split not in run.inputs:
+                log_splits(self.client, run.run_id, state, [split])
+                run.inputs.add(split)
             for name, key in metric_keys(scores.figures).items():
                 # MLflow keeps a logged model's metrics once only up to 100 names a batch: what it has is left out.
                 if (key, step) not in model.points:
@@ -176,15 +195,6 @@ class TrialProjection:
         self.client.finalize_logged_model(model.model_id, "READY")
         return model.model_id
 
-    def _input(self, state: LedgerState, split: str, run: HeldRun) -> Dataset:
-        from mlflow.entities import DatasetInput, InputTag
-
-        dataset = dataset_of(state, split)
-        if split not in run.inputs:
-            self.client.log_inputs(run.run_id, [DatasetInput(dataset, [InputTag("mlflow.data.context", "evaluation")])])
-            run.inputs.add(split)
-        return dataset
-
     def _status(self, state: LedgerState, trial: Trial, run: HeldRun) -> None:
         from mlflow.entities import RunTag
 
@@ -212,35 +222,20 @@ def mark_of(state: LedgerState, trial: Trial) -> tuple[str, int, int]:
     return shown_status(state, trial), len(trial.reports), scored
 
 
-def dataset_of(state: LedgerState, split: str) -> Dataset:
-    """A split as MLflow's dataset input, told apart by the hash of its data."""
-    from mlflow.entities import Dataset
-
-    data = state.sweep["attributes"].get("data", state.sweep["sweep_id"])
-    digest = data.get(split, state.sweep["sweep_id"]) if isinstance(data, dict) else f"{data}"
-    return Dataset(name=split, digest=digest[:36], source_type="local", source=json.dumps({"corpora": split}))
-
-
-def fitted(text: str, limit: int, where: str) -> str:
-    """`text`, or its hash and where it stands whole: MLflow would cut it without a word."""
-    if len(text) <= limit:
-        return text
-    return f"sha256:{hashlib.sha256(text.encode()).hexdigest()} ({len(text)} characters, whole in {where})"
-
-
-def batches(items: Sequence[Any], size: int) -> Iterator[Sequence[Any]]:
-    return (items[start : start + size] for start in range(0, len(items), size))
-
-
-def milliseconds(seconds: float) -> int:
-    return round(seconds * 1000)
+def filter_tags(state: LedgerState) -> dict[str, str]:
+    """What runs of several sweeps in one experiment are told apart by, beside their params and their status."""
+    config = state.sweep["config"]
+    search, scheduler, teacher, student = (config.get(part) or {} for part in ("search", "scheduler", "teacher", "student"))
+    named = {"sampler": search.get("sampler"), "scheduler": scheduler.get("kind"), "teacher": teacher.get("kind"),
+             "encoder": student.get("encoder"), "sweep": state.sweep["name"]}  # fmt: skip
+    return {f"stockpot.{name}": fitted(value, LONGEST_TAG, "config.json") for name, value in named.items() if value}
 
 
 def _fingerprint(state: LedgerState, trial: Trial) -> str:
     """Of everything that the trial's run shows."""
-    reports = [(step, report.metrics, report.time) for step, report in sorted(trial.reports.items())]
+    reports = [(step, dict(report.metrics), report.time) for step, report in sorted(trial.reports.items())]
     checkpoints = [
-        (step, checkpoint.sha256, [(split, one.figures, one.time) for split, one in sorted(checkpoint.scores.items())])
+        (step, checkpoint.sha256, [(split, dict(one.figures), one.time) for split, one in sorted(checkpoint.scores.items())])
         for step, checkpoint in sorted(trial.checkpoints.items())
     ]
     shown = [FORMAT, shown_status(state, trial), trial.reason, trial.ended, trial.params, reports, checkpoints]

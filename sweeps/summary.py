@@ -3,12 +3,22 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 from sweeps.constraints import keeper
 from sweeps.ledger_state import LedgerState, Trial
+from sweeps.projected_model import shipped_model
 from sweeps.space import label
+
+HOW_TO_READ = """**How to read it**
+
+- *Artifacts*: `results.csv`, a row a trial by its best checkpoint on dev, best first, then the baselines to beat; `figures/`, explained in `figures/README.md`; `config.json`, whole.
+- A trial is a child run, named by what varies. Its tag `stockpot.status` says how it ended: `stopped` is a scheduler's decision, `failed` has its `stockpot.reason`.
+- Runs with the same `stockpot.setting` differ by their seed alone: group the table by it to see means over replicates.
+- Metrics fold by what stands before the last `/`: `inline/` is the cheap sample that stops trials, `dev/` the full suites that choose, `confirm/` what certified; `system/` is what a trial took of its machine.
+- A checkpoint is a logged model, with its metrics linked to the split and the hash of its data."""
 
 DEFAULT_OBJECTIVE = ("dev/context/Answer@10", "maximize")
 
@@ -60,7 +70,7 @@ def shown_status(state: LedgerState, trial: Trial) -> str:
 
 def trial_name(trial: Trial) -> str:
     """`007 w=0.5 t=0.1`: the ordinal and what varies."""
-    return f"{trial.ordinal:03d} {label(trial.varied)}".strip()[:250]
+    return f"{trial.ordinal:03d} {label(trial.varied)}".strip()
 
 
 def flat(values: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
@@ -106,16 +116,21 @@ def description(state: LedgerState) -> str:
         status = shown_status(state, trial)
         counts[status] = counts.get(status, 0) + 1
     lines = [
-        f"Sweep **{state.sweep['name']}** is {state.status}: {len(state.trials)} trials"
+        f"Sweep **{plain(state.sweep['name'])}** is {state.status}: {len(state.trials)} trials"
         + (f" ({', '.join(f'{n} {status}' for status, n in sorted(counts.items()))})." if counts else ".")
     ]
     if order := ranked(state):
         trial, best = order[0]
-        lines.append(f"Best single on dev: `{trial_name(trial)}` at step {best.step}, "
+        lines.append(f"Best single on dev: **{plain(trial_name(trial))}** at step {best.step}, "
                      f"{first_objective(state)[0]} = {best.value:.4f}.")  # fmt: skip
-    lines.append("Figures, the whole config and the table of results are under *Artifacts*; every trial is a child run, "
-                 "every checkpoint a logged model.")  # fmt: skip
-    return "\n\n".join(lines)
+    if shipped := shipped_model(state):
+        lines.append(f"Ships: {plain(shipped['decision'])}, for {plain(shipped['reason'])}.")
+    return "\n\n".join([*lines, HOW_TO_READ])
+
+
+def plain(text: str) -> str:
+    """Text that Markdown shows as it is, on one line."""
+    return re.sub(r"([\\`*_\[\]<>|#~&$])", r"\\\1", " ".join(text.split()))
 
 
 def metric_names(state: LedgerState) -> set[str]:

@@ -8,6 +8,7 @@ import numpy as np
 
 from evaluators.figures import COLOURS, MARKERS
 from sweeps.figures.canvas import caption, new_axes, new_figure
+from sweeps.constraints import keeper
 from sweeps.ledger_state import LedgerState
 from sweeps.pareto import front
 from sweeps.projected_model import shipped_model
@@ -17,7 +18,8 @@ if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.figure import Figure
 
-CHECKPOINT, BASELINE, SHIPS = "checkpoint", "baseline", "what ships"
+CHECKPOINT, BROKEN, BASELINE, SHIPS = "checkpoint", "breaks a constraint", "baseline", "what ships"
+MARKS = {CHECKPOINT: (MARKERS[0], 28), BROKEN: (MARKERS[6], 28), BASELINE: (MARKERS[1], 60), SHIPS: ("*", 160)}
 NAMED = 12  # points of the front that are named: more would hide each other
 RING = {"facecolors": "none", "edgecolors": "black", "linewidths": 1.2, "s": 110}
 
@@ -25,16 +27,18 @@ RING = {"facecolors": "none", "edgecolors": "black", "linewidths": 1.2, "s": 110
 def pareto_points(state: LedgerState) -> pd.DataFrame:
     """kind, label, front and a column an objective, for everything that has all objectives on dev.
 
-    On the front is a checkpoint that no other dominates; failed trials' are left out, as the soup leaves them.
+    On the front is a checkpoint that keeps the constraints and that no other such dominates; those of failed trials are
+    left out, as the soup leaves them.
     """
     import pandas as pd
 
     metrics, directions = zip(*objectives(state), strict=True)
+    broken = keeper(state)
     found = [
-        (CHECKPOINT, f"{trial.ordinal:03d} at {step}", checkpoint.scores["dev"].figures)
+        (BROKEN if broken(scores.figures) else CHECKPOINT, f"{trial.ordinal:03d} at {step}", scores.figures)
         for trial in state.trials.values()
         for step, checkpoint in sorted(trial.checkpoints.items())
-        if "dev" in checkpoint.scores and trial.status != "failed"
+        if trial.status != "failed" and (scores := checkpoint.scores.get("dev"))
     ]
     found += [(BASELINE, name, scores.figures) for (name, split), scores in state.baselines.items() if split == "dev"]
     if shipped := shipped_model(state):
@@ -54,8 +58,7 @@ def pareto_front(state: LedgerState, points: pd.DataFrame) -> Figure:
         axes = new_axes(figure, 1, len(across), number + 1,
                         xlabel=_axis(metric, directions), ylabel=_axis(up, directions))  # fmt: skip
         for place, (kind, part) in enumerate(points.groupby("kind", sort=False)):
-            size = {CHECKPOINT: 28, BASELINE: 60, SHIPS: 160}[kind]
-            marker = {CHECKPOINT: MARKERS[0], BASELINE: MARKERS[1], SHIPS: "*"}[kind]
+            marker, size = MARKS[kind]
             axes.scatter(part[metric], part[up], s=size, marker=marker, label=kind, color=COLOURS[place],
                          edgecolors="black", linewidths=0.5, zorder=2 + place)  # fmt: skip
         best = points[points.front].sort_values([metric, up])

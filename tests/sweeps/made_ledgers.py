@@ -13,6 +13,7 @@ from sweeps.keys import metric_key, param_key
 from sweeps.ledger import Ledger
 from sweeps.ledger_state import LedgerState
 from sweeps.summary import flat, readable
+from sweeps.system_metrics import system_points
 
 STEPS = (20, 40, 60)
 CONFIG = {"name": "made", "search": {"objectives": [{"metric": "context/Answer@10", "direction": "maximize"}]}, "mlflow": {}}
@@ -59,14 +60,16 @@ def trial(ledger: Ledger, ordinal: int, end: str = "finished", steps: tuple[int,
 def advance(ledger: Ledger, ordinal: int, step: int, scored: bool = True) -> None:
     now = 1_000_100.0 + 100 * ordinal + step
     metrics = {"loss": 3 / step, "loss/document": 1 / step, "inline/Answer@10": step / 100}
+    usage = {"cpu_utilization_percentage": 95.0 + ordinal, "peak_memory_megabytes": 500.0 + step}
     folder = f"trials/{ordinal}/step-{step:06d}"
     ledger.append_all([
-        ("report", {"ordinal": ordinal, "step": step, "metrics": metrics}),
+        ("report", {"ordinal": ordinal, "step": step, "metrics": metrics, "seconds": {"train": 7.5}, "system": usage}),
         ("checkpoint", {"ordinal": ordinal, "step": step, "folder": folder, "sha256": f"{ordinal:032d}{step:032d}"}),
     ], now)  # fmt: skip
     if scored:
         per_query = f"ledger/scores/{ordinal}-{step}.parquet"
-        scores = {"ordinal": ordinal, "step": step, "split": "dev", "figures": figures(ordinal, step), "per_query": per_query}
+        scores = {"ordinal": ordinal, "step": step, "split": "dev", "figures": figures(ordinal, step),
+                  "per_query": per_query, "seconds": 3.5}  # fmt: skip
         ledger.append("scores", scores, now + 0.25)
 
 
@@ -138,6 +141,8 @@ def assert_equal_to_ledger(state: LedgerState, uri: str, experiment: str = "made
     for one in state.trials.values():
         run, points = found["trials"][one.trial_id]
         expected: dict[str, list[tuple[int, int, float]]] = {}
+        for point in system_points(one):
+            expected.setdefault(point.key, []).append((point.step, round(point.time * 1000), point.value))
         for step, report in one.reports.items():
             for name, value in report.metrics.items():
                 expected.setdefault(metric_key(name), []).append((step, round(report.time * 1000), value))

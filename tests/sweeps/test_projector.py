@@ -16,6 +16,9 @@ from sweeps.projector import BackgroundProjector, Projector, sync
 from tests.sweeps import made_ledgers as made
 
 
+FIGURES = ("parallel-coordinates", "timeline", "document-against-answer", "loss-curves", "chunk-size", "storage")
+
+
 @pytest.fixture(scope="session")
 def empty_store(tmp_path_factory) -> Path:
     """A database with MLflow's tables and nothing in them: forty migrations once instead of once a test."""
@@ -107,13 +110,15 @@ def test_the_sweeps_page_holds_description_config_figures_and_table(store):
     assert parent.info.run_id == places["parent_run_id"]
     assert (parent.info.status, parent.info.end_time) == ("FINISHED", 1_003_000_000)
     assert "**made** is finished: 3 trials (3 finished)" in parent.data.tags["mlflow.note.content"]
-    assert "`002 w=0.5 mix=sentence` at step 60" in parent.data.tags["mlflow.note.content"]
+    assert "**002 w=0.5 mix=sentence** at step 60" in parent.data.tags["mlflow.note.content"]
     assert {file.path for file in client.list_artifacts(parent.info.run_id)} == {
         "config.json", "results.json", "results.csv", "metric_names.json", "figures"}  # fmt: skip
     pngs = client.list_artifacts(parent.info.run_id, "figures")
     assert {file.path for file in pngs} == {
-        f"figures/{name}.png" for name in ("loss-curves", "chunk-size", "storage", "document-against-answer")}  # fmt: skip
-    assert all(file.file_size > 10_000 for file in pngs)
+        "figures/README.md", *(f"figures/{name}.png" for name in FIGURES)}  # fmt: skip
+    assert all(file.file_size > 10_000 for file in pngs if file.path.endswith(".png"))
+    readme = next((store / "mlartifacts").rglob("README.md")).read_text()
+    assert [line.partition("`: ")[0] for line in readme.split("\n\n")] == [f"`{name}.png" for name in FIGURES]
     rows = (store / "mlartifacts").rglob("results.csv")
     lines = next(rows).read_text().splitlines()
     assert lines[0].startswith("name,status,step,chunking_mix.sentence,weight,")
