@@ -8,19 +8,20 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from corpora import native
+from corpora.errors import InputError, Problem
 from corpora.files import write_atomically
 from evaluators.results import Results
 from evaluators.suite_file import SuiteFile
 from evaluators.suites.needle import NeedlePlan
 from evaluators.tasks import Task
 from sweeps.config import Evaluation
-from sweeps.test_split import refuse_test
+from sweeps.opening import open_test, refuse_test, split_folders
 
 
 @dataclass(frozen=True)
@@ -77,6 +78,33 @@ def tasks_of(job: Job) -> list[Task]:
 def corpora_tasks(folders: Sequence[str]) -> list[Task]:
     """One task a corpus."""
     return [Task.of(native.read(Path(folder))) for folder in folders]
+
+
+def open_tasks(
+    corpora: Sequence[Path], suite: SuiteFile | None, sweep: Path | None, opened_by: str | None,
+    clock: Callable[[], float] = time.time,
+) -> list[Task]:
+    """What `stockpot evaluate` measures on: a sweep's dev split, or its test split for `opened_by`, who is recorded; the
+    corpora; or the suite file's tasks. Test splits are refused everywhere else."""
+    if sweep is not None:
+        corpora = open_test(sweep, opened_by, clock) if opened_by else split_folders(sweep, "dev")
+    elif corpora:
+        for corpus in corpora:
+            refuse_test(corpus)
+    elif suite is not None and suite.tasks:
+        return suite.read_tasks(refuse_test)
+    else:
+        raise InputError(Problem("--corpus", "name what to evaluate on: --corpus DIR, --sweep SWEEP_DIR, or a suite file with tasks"))
+    return [Task.of(native.read(folder), name) for folder, name in zip(corpora, _names(corpora), strict=True)]
+
+
+def _names(folders: Sequence[Path]) -> list[str]:
+    """Task names: the folders' own, longer where two are alike."""
+    parts = [Path(folder).resolve().parts for folder in folders]
+    length = 1
+    while len({part[-length:] for part in parts}) < len(parts) and length < max(map(len, parts)):
+        length += 1
+    return ["-".join(part[-length:]) for part in parts]
 
 
 def _evaluate(job: Job, tasks: Sequence[Task], similarities: Path) -> Results:

@@ -1,16 +1,18 @@
-"""`stockpot evaluate`: any checkpoint, soup, baseline or file of vectors on any corpus."""
+"""`stockpot evaluate`: any checkpoint, soup, baseline, encoder of one's own or vectors, on any corpus."""
 
 from __future__ import annotations
 
+import os
+import time
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from corpora.errors import InputError, Problem
+from corpora.errors import FAILED, InputError, Problem
 from stockpot import output
 
-WORDS = ("bm25", "isolated")
+Texts = list[str] | None
 
 
 def register(app: typer.Typer) -> None:
@@ -18,115 +20,208 @@ def register(app: typer.Typer) -> None:
 
 
 def evaluate(
-    checkpoint: Annotated[str | None, typer.Argument(help="Folder of a checkpoint, a soup or a base+ (the untrained student); or `bm25`, or `isolated` (MiniLM over chunks alone).")] = None,
-    corpus: Annotated[list[Path], typer.Option(help="Folder of a corpus in the native format; several are several tasks.")] = ...,
-    suite: Annotated[list[str] | None, typer.Option(help="Suites, repeated or separated by commas: q2c, q2d, context, chunk-size, storage, spans, conteb.")] = None,
-    vectors: Annotated[Path | None, typer.Option(help='Vectors instead of a checkpoint: JSON {"queries": {id: vector}, "chunks": {document: [vector, ...]}}; `given` chunks in every suite.')] = None,
-    dimensions: Annotated[list[str] | None, typer.Option(help="Matryoshka cuts, e.g. 384,128,64; the full dimension by default.")] = None,
-    precision: Annotated[list[str] | None, typer.Option(help="float32, int8, binary; all by default.")] = None,
-    k: Annotated[list[str] | None, typer.Option(help="Cuts of the rankings, e.g. 1,5,10.")] = None,
+    checkpoint: Annotated[str | None, typer.Argument(help="Folder of a checkpoint, a soup or a base+ (the untrained student); or `bm25`; `isolated` (MiniLM over chunks alone) or isolated:FOLDER; `late` (late chunking: MiniLM over whole documents) or late:FOLDER, of a transformers encoder; sentence-transformers:FOLDER.")] = None,
+    corpus: Annotated[list[Path] | None, typer.Option(help="Folder of a corpus in the native format; several are several tasks.")] = None,
+    suite: Annotated[Texts, typer.Option(help="Suites, repeated or separated by commas: q2c, q2d, context, chunk-size, storage, spans, conteb, needle; or a suite file (.yaml).")] = None,
+    suite_file: Annotated[Path | None, typer.Option(help="YAML of tasks, suites and axes (examples/suite.yaml); the options below come before what it says.")] = None,
+    encoder: Annotated[str | None, typer.Option(help="An encoder of your own instead of a checkpoint: module.path:factory, a function without arguments that returns one (protocol: evaluators/encoder.py). Runs your code.")] = None,
+    vectors: Annotated[Path | None, typer.Option(help='Vectors instead of a checkpoint: JSON {"queries": {id: vector}, "chunks": {document: [vector, ...]}}, or a folder with queries.npy, queries.txt, chunks.npy, chunks.txt (ids, one a line; chunks are DOCUMENT#000000); `given` chunks in every suite.')] = None,
+    sweep: Annotated[Path | None, typer.Option(metavar="SWEEP_DIR", help="Evaluate on the dev split of this sweep, instead of --corpus.")] = None,
+    open_test: Annotated[bool, typer.Option("--open-test", help="With --sweep: evaluate on its test split. The ledger records each opening.")] = False,
+    backfill: Annotated[Path | None, typer.Option(metavar="SWEEP_DIR", help="Measure the suites (--suite) on all kept checkpoints and baselines of this sweep; what it holds is not done again. Names: on its dev split; a file: on its tasks.")] = None,
+    dimensions: Annotated[Texts, typer.Option(help="Matryoshka cuts, e.g. 384,128,64; the full dimension by default.")] = None,
+    precision: Annotated[Texts, typer.Option(help="float32, int8, binary; all by default.")] = None,
+    k: Annotated[Texts, typer.Option(help="Cuts of the rankings, e.g. 1,5,10.")] = None,
     chunking: Annotated[str | None, typer.Option(help="Chunks of q2c, q2d, context, storage and spans: sentence, paragraph, tokens:256, tokens:256/0.2, given, whole.")] = None,
-    chunk_sizes: Annotated[list[str] | None, typer.Option(help="Sizes in tokens of the chunk-size suite, e.g. 64,128,256,512.")] = None,
+    chunk_sizes: Annotated[Texts, typer.Option(help="Sizes in tokens of the chunk-size suite, e.g. 64,128,256,512.")] = None,
+    needle_lengths: Annotated[Texts, typer.Option(help="Haystacks of the needle suite in tokens, needle included; 128 to 8192, as far as the corpus goes, by default. The corpora are the filler.")] = None,
+    needles: Annotated[Path | None, typer.Option(help="JSONL of needles of your own: id, category, default, inverted, literal, one_hop, literal_expansion?, one_hop_expansion?.")] = None,
+    needle_expansions: Annotated[Path | None, typer.Option(help='JSONL of query expansions: {"id": needle, "literal_expansion"?, "one_hop_expansion"?}.')] = None,
+    tokenizer: Annotated[Path | None, typer.Option(help="Folder with the tokenizer.json that counts tokens for encoders without one (bm25, some of your own); MiniLM's by default.")] = None,
+    device: Annotated[str, typer.Option(help="Where encoders run: cpu, cuda, cuda:1.")] = "cpu",
     runs: Annotated[Path | None, typer.Option(help="Folder for TREC run and qrels files.")] = None,
     per_query: Annotated[Path | None, typer.Option(help="Parquet file for the value of every query.")] = None,
-    out: Annotated[Path | None, typer.Option(help="Folder for everything: per-query.parquet, results.json, figures, and runs/ unless --runs says otherwise.")] = None,
+    out: Annotated[Path | None, typer.Option(help="Folder for everything: per-query.parquet, results.json, report.md and report.html with figures, mteb/, and runs/ unless --runs says otherwise.")] = None,
     json_output: Annotated[bool, typer.Option("--json", help="One JSON object on stdout: `results`, rows of suite, task, chunking, dimension, precision, metric, value, queries.")] = False,
 ) -> None:
-    """Scores a checkpoint (or vectors) on corpora: per query first, then means."""
-    if (checkpoint is None) == (vectors is None):
-        raise InputError(Problem("CHECKPOINT", "give either a checkpoint's folder or --vectors FILE"))
-    if vectors is not None and chunking not in (None, "given"):
-        raise InputError(Problem("--chunking", f"vectors from a file belong to the `given` chunks, found {chunking!r}: leave it out"))
-    from corpora import native
-    from evaluators import evaluate as evaluation
+    """Scores a checkpoint, any encoder, or vectors on corpora: per query first, then means."""
+    if backfill is not None:
+        alone = {"CHECKPOINT": checkpoint, "--corpus": corpus, "--encoder": encoder, "--vectors": vectors, "--sweep": sweep, "--out": out,
+                 "--dimensions": dimensions, "--precision": precision, "--k": k, "--chunking": chunking, "--chunk-sizes": chunk_sizes,
+                 "--needle-lengths": needle_lengths, "--needles": needles, "--needle-expansions": needle_expansions}  # fmt: skip
+        _backfill(backfill, _suites(suite, suite_file), [name for name, given in alone.items() if given], json_output)
+        return
+    _check(checkpoint, encoder, vectors, sweep, open_test, corpus, chunking)
+    from evaluators.evaluate import evaluate as measure
+    from stockpot.encoding_progress import EncodingProgress
+    from sweeps.evaluations import open_tasks
 
-    corpora = [native.read(folder) for folder in corpus]
-    encoder = _encoder(checkpoint, vectors, corpora)
+    file, names = _suites(suite, suite_file)
+    needle = {"lengths": _numbers("--needle-lengths", needle_lengths), "needles": needles and str(needles),
+              "expansions": needle_expansions and str(needle_expansions)}  # fmt: skip
+    given = {
+        "suites": names, "dimensions": _numbers("--dimensions", dimensions), "precisions": _words(precision),
+        "ks": _numbers("--k", k), "chunk_sizes": _numbers("--chunk-sizes", chunk_sizes),
+        "chunking": "given" if vectors else chunking, "needle": _needle_plan(file, needle),
+    }  # fmt: skip
+    settings = (file.settings() if file else {}) | {name: value for name, value in given.items() if value}
+    opened = _encoder(checkpoint, encoder, device) if vectors is None else None
+    tasks = open_tasks(corpus or (), file, sweep, checkpoint or encoder or str(vectors) if open_test else None)
+    encoding = opened or _vectors(vectors, tasks)
     if out is not None:
         runs, per_query = runs or out / "runs", per_query or out / "per-query.parquet"
-    given = {
-        "suites": _words(suite), "dimensions": _numbers("--dimensions", dimensions), "precisions": _words(precision),
-        "ks": _numbers("--k", k), "chunk_sizes": _numbers("--chunk-sizes", chunk_sizes),
-    }  # fmt: skip
-    results = evaluation.evaluate(
-        encoder,
-        [evaluation.Task(name, one) for name, one in zip(_names(corpus), corpora, strict=True)],
-        chunking="given" if vectors else chunking,
-        tokenizer=_tokenizer() if checkpoint in WORDS else None,
-        runs=runs,
-        **{name: value for name, value in given.items() if value},
-    )
-    if per_query is not None:
-        results.to_parquet(per_query)
-    rows = results.rows().astype({"dimension": int}).to_dict("records")
-    content = {"encoder": results.encoder, "results": rows, "figures": results.figures()}
-    if out is not None:
-        _write(out, content, results)
-    if json_output:
-        output.print_json(content)
-    else:
-        _show(results.encoder, rows)
+    with EncodingProgress() as shown:
+        if hasattr(encoding, "watch"):
+            encoding.watch = shown.watch
+        tokens = _tokenizer(tokenizer, settings) if encoding.tokenizer is None else None
+        results = measure(encoding, tasks, **settings, tokenizer=tokens, runs=runs, say=shown.say)
+    _told(results, per_query, out, json_output)
 
 
-def _encoder(checkpoint: str | None, vectors: Path | None, corpora: list[Any]) -> Any:
-    if vectors is not None:
-        from evaluators.vectors import FileVectors
+def _check(
+    checkpoint: str | None, encoder: str | None, vectors: Path | None, sweep: Path | None, open_test: bool,
+    corpus: list[Path] | None, chunking: str | None,
+) -> None:
+    """What contradicts itself, before anything is read."""
+    problems = []
+    if sum(given is not None for given in (checkpoint, encoder, vectors)) != 1:
+        problems.append(Problem("CHECKPOINT", "give one of a checkpoint's folder (or a word such as bm25), --encoder and --vectors"))
+    if vectors is not None and chunking not in (None, "given"):
+        problems.append(Problem("--chunking", f"vectors from a file belong to the `given` chunks, found {chunking!r}: leave it out"))
+    if open_test and sweep is None:
+        problems.append(Problem("--open-test", "opens the test split of a sweep: name it by --sweep SWEEP_DIR"))
+    if sweep is not None and corpus:
+        problems.append(Problem("--sweep", "evaluates on the sweep's own split: leave --corpus out"))
+    if problems:
+        raise InputError(problems)
 
-        if len(corpora) != 1:
-            raise InputError(Problem("--vectors", f"holds the vectors of one corpus, found {len(corpora)} --corpus"))
-        return FileVectors.read(vectors, corpora[0])
-    from sweeps.evaluations import encoder_of
 
-    if checkpoint in WORDS:
-        from trainables.base import encoder_folder
+def _suites(suite: Texts, suite_file: Path | None) -> tuple[Any, list[str]]:
+    """The suite file, if one is named by either option, and the suites named in words."""
+    words = _words(suite)
+    files = [Path(word) for word in words if word.endswith((".yaml", ".yml"))] + [suite_file] * (suite_file is not None)
+    if len(files) > 1:
+        raise InputError(Problem("--suite-file", f"one suite file at a time, found {', '.join(map(str, files))}"))
+    if not files:
+        return None, words
+    from evaluators.suite_file import load
 
-        return encoder_of(checkpoint, str(encoder_folder("minilm")) if checkpoint == "isolated" else "")
-    return encoder_of("checkpoint", checkpoint)
+    return load(files[0]), [word for word in words if Path(word) != files[0]]
 
 
-def _tokenizer() -> Any:
-    """Counts `tokens:N` for encoders that are no student: MiniLM's own."""
+def _needle_plan(file: Any, options: dict[str, Any]) -> Any:
+    """The needle suite as the options change it; None where they say nothing."""
+    told = {name: value for name, value in options.items() if value}
+    if not told:
+        return None
+    from evaluators.suite_file import NeedleSuite
+
+    return NeedleSuite.model_validate({**(file.needle.model_dump() if file else {}), **told}).plan()
+
+
+def _encoder(checkpoint: str | None, encoder: str | None, device: str) -> Any:
+    from trainables import encoders
+
+    return encoders.own(encoder) if encoder else encoders.encoder_of(*encoders.named(checkpoint), device)
+
+
+def _vectors(vectors: Path, tasks: list[Any]) -> Any:
+    from evaluators.vectors import FileVectors
+
+    if len(tasks) != 1:
+        raise InputError(Problem("--vectors", f"holds the vectors of one corpus, found {len(tasks)}"))
+    return FileVectors.read(vectors, tasks[0].corpus)
+
+
+def _tokenizer(folder: Path | None, settings: dict[str, Any]) -> Any:
+    """Counts tokens for an encoder that has no tokenizer; None where no suite counts any, so that none need be there."""
     from corpora.tokens import Tokenizer
+    from evaluators.evaluate import DEFAULT_SUITES
     from trainables.base import encoder_folder
 
-    return Tokenizer.from_folder(encoder_folder("minilm"))
+    counts = {"chunk-size", "needle"} & set(settings.get("suites", DEFAULT_SUITES))
+    if folder is None and not counts and not str(settings.get("chunking")).startswith("tokens:"):
+        return None
+    return Tokenizer.from_folder(folder or encoder_folder("minilm"))
 
 
-def _names(folders: list[Path]) -> list[str]:
-    """Task names: the folders' own, longer where two are alike."""
-    parts = [folder.resolve().parts for folder in folders]
-    length = 1
-    while len({part[-length:] for part in parts}) < len(parts) and length < max(map(len, parts)):
-        length += 1
-    return ["-".join(part[-length:]) for part in parts]
-
-
-def _words(given: list[str] | None) -> list[str]:
+def _words(given: Texts) -> list[str]:
     return [word.strip() for one in given or () for word in one.split(",") if word.strip()]
 
 
-def _numbers(option: str, given: list[str] | None) -> list[int]:
+def _numbers(option: str, given: Texts) -> list[int]:
     wrong = [word for word in _words(given) if not (word.isascii() and word.isdigit() and int(word) > 0)]
     if wrong:
         raise InputError(Problem(option, f"takes whole numbers from 1, separated by commas; found {', '.join(map(repr, wrong))}"))
     return [int(word) for word in _words(given)]
 
 
+def _told(results: Any, per_query: Path | None, out: Path | None, json_output: bool) -> None:
+    """Files, and the table or the object on stdout."""
+    if per_query is not None:
+        results.to_parquet(per_query)
+    rows = results.rows().astype({"dimension": int}).to_dict("records")
+    content = {"encoder": results.encoder, "results": rows, "figures": results.figures(), "chance": _chance(results)}
+    if out is not None:
+        _write(out, content, results)
+    if json_output:
+        output.print_json(content)
+    else:
+        _show(results.encoder, rows)
+        if content["chance"]:
+            typer.echo("by chance: " + ", ".join(f"{name} {chance}" for name, chance in content["chance"].items()))
+
+
+def _chance(results: Any) -> dict[str, float | str]:
+    """What chance gives for the figures that are read against it."""
+    from evaluators.suites.needle_figures import CHANCE
+
+    if not (results.per_query.suite == "needle").any():
+        return {}
+    return {f"needle/{name}": value for name, value in CHANCE.items()} | {"needle/Normalised": "needle/NormalisedChance"}
+
+
 def _write(out: Path, content: dict[str, Any], results: Any) -> None:
     import json
 
     from corpora.files import write_atomically
-    from evaluators.figures import figures_of
+    from evaluators.mteb_results import write_mteb
+    from evaluators.report import write_report
 
     write_atomically(out / "results.json", json.dumps(content, indent=1, ensure_ascii=False))
-    for name, figure in figures_of(results).items():
-        write_atomically(out / f"{name}.png", lambda path, figure=figure: figure.savefig(path, format="png", dpi=150))
+    write_report(out, [results])
+    write_mteb(out / "mteb", results)
 
 
 def _show(name: str, rows: list[dict[str, Any]]) -> None:
+    """The table; what needles say at each depth is left to --json and the report."""
     columns = ("suite", "metric", "task", "chunking", "dimension", "precision", "value", "queries")
     output.print_table(
         f"{name}",
         columns,
-        [[f"{row[c]:.4f}" if c == "value" else str(row[c]) for c in columns] for row in rows],
+        [[f"{row[c]:.4f}" if c == "value" else str(row[c]) for c in columns] for row in rows if "[depth=" not in row["metric"]],
     )
+
+
+def _backfill(folder: Path, suites: tuple[Any, list[str]], beside: list[str], json_output: bool) -> None:
+    file, names = suites
+    problems = [Problem(name, "says nothing to a backfill: the sweep, or the suite file, decides that") for name in beside]
+    if (file is None) == (not names):
+        problems.append(Problem("--suite", "a backfill takes suites by name, or one suite file"))
+    if problems:
+        raise InputError(problems)
+    from sweeps.backfill import backfill
+
+    def say(what: str) -> None:
+        output.progress.print(what, markup=False, soft_wrap=True)
+
+    filled = backfill(folder, file or names, time.time, say, os.cpu_count() or 1)
+    if json_output:
+        output.print_json(vars(filled))
+    else:
+        typer.echo(f"measured {len(filled.measured)}, held already {len(filled.held)}, checkpoints removed {len(filled.missing)}, "
+                   f"failed {len(filled.failed)}")
+    for name, reason in filled.failed.items():
+        output.progress.print(f"not evaluated: {name} ({reason})", markup=False)
+    if filled.failed:
+        raise typer.Exit(FAILED)
