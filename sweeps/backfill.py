@@ -150,6 +150,7 @@ class Backfill:
             kind=kind, model=str(model), tokenizer=str(self.base), corpora=self.corpora,
             result=str(self.folder / "ledger" / "scores" / f"{name}.parquet"),
             evaluation=self.config.evaluation, suites=suites, threads=self.threads, suite=self.file,
+            trust_remote_code=self.config.student.trust_remote_code,
         )  # fmt: skip
 
     def _check(self) -> None:

@@ -28,7 +28,9 @@ def _weighted(given: Any) -> Any:
     return [{"folder": one} if isinstance(one, str) else one for one in _listed(given)] if given is not None else ()
 
 
-TrainCorpora = Annotated[tuple[TrainCorpus, ...], BeforeValidator(_weighted)]
+TrainCorpora = Annotated[
+    tuple[TrainCorpus, ...], BeforeValidator(_weighted, json_schema_input_type=tuple[TrainCorpus | str, ...])
+]
 
 
 class CutCorpora(Frozen):

@@ -215,7 +215,11 @@ class Sweep:
         def job_of(trial: Trial) -> dict[str, Any]:
             places = {"data": preparation.data, "base": preparation.base, "inline": preparation.inline, "folder": self._trial_folder(trial.ordinal)}
             chunking = self.config.evaluation.chunking
-            return {"ordinal": trial.ordinal, "trainer": self.config.trainer, "recipe": trial.params, "chunking": chunking, **{name: str(place) for name, place in places.items()}}
+            return {
+                "ordinal": trial.ordinal, "trainer": self.config.trainer, "recipe": trial.params, "chunking": chunking,
+                "trust_remote_code": self.config.student.trust_remote_code,
+                **{name: str(place) for name, place in places.items()},
+            }  # fmt: skip
 
         def on_report(ordinal: int, result: dict[str, Any]) -> None:
             step = self._record(conductor, ordinal, Path(result["report"]))
@@ -293,6 +297,7 @@ class Sweep:
             evaluation=self.config.evaluation,
             suites=self.config.evaluation.suites,
             keep_similarities=kind == CHECKPOINT,
+            trust_remote_code=self.config.student.trust_remote_code,
         )
 
 

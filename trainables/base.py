@@ -20,7 +20,7 @@ from corpora.errors import InputError, Problem
 from corpora.files import sha256_of
 from trainables import checkpoints
 from trainables.layouts import Frame
-from trainables.loading import pooler_of, pretrained_encoder
+from trainables.loading import encoder_settings, pooler_of, pretrained_encoder, trusting
 from trainables.recipe import StudentConfig
 
 MINILM = "minilm"
@@ -41,7 +41,8 @@ def build_base(config: StudentConfig, store: Path) -> Path:
     folder = Path(store) / "base" / checkpoints.digest(identity)
     if folder.exists():
         return folder
-    encoder = _encoder(config, source)
+    with trusting(config.trust_remote_code):
+        encoder = _encoder(config, source)
     separator = _add_separator(encoder, config.base_seed)
     hidden = encoder.config.hidden_size
     frame = frame_of(encoder, source, config.window, separator)
@@ -96,7 +97,9 @@ def _checked_folder(folder: Path) -> Path:
 
 
 def _identity(config: StudentConfig, source: Path) -> dict[str, Any]:
-    names = ("config.json", "tokenizer.json", "tokenizer_config.json", checkpoints.WEIGHTS)
+    names = ["config.json", "tokenizer.json", "tokenizer_config.json", checkpoints.WEIGHTS]
+    if config.trust_remote_code:
+        names += sorted(path.name for path in source.glob("*.py"))
     return {
         "format": _FORMAT, **config.model_dump(),
         "encoder": config.encoder if config.encoder == MINILM else source.name,
@@ -110,9 +113,7 @@ def _encoder(config: StudentConfig, source: Path) -> nn.Module:
     Without dropout the same seed gives the same numbers whatever the batch size and the machine, what is
     trained is what is evaluated, and attention on a CPU keeps its fast path (with it, a step took 70% longer).
     """
-    from transformers import AutoConfig
-
-    settings = AutoConfig.from_pretrained(source, local_files_only=True, trust_remote_code=config.trust_remote_code)
+    settings = encoder_settings(source)
     depth = settings.num_hidden_layers
     if config.layers is not None:
         if config.layers > depth:
@@ -123,7 +124,7 @@ def _encoder(config: StudentConfig, source: Path) -> nn.Module:
     for name, value in settings.to_dict().items():
         if ("dropout" in name or name.endswith("_pdrop")) and isinstance(value, float):
             setattr(settings, name, 0.0)
-    encoder = pretrained_encoder(source, settings, config.trust_remote_code)
+    encoder = pretrained_encoder(source, settings)
     for tensor in pooler_of(encoder):
         tensor.data.zero_()  # some folders lack it, and it would be drawn at random
     return encoder

@@ -15,7 +15,7 @@ from corpora.tokens import Tokenizer
 from evaluators.encoder import Encoded, Watch, unwatched
 from trainables.base import MINILM, encoder_folder, frame_of
 from trainables.layouts import Frame, Window, question
-from trainables.loading import pretrained_encoder
+from trainables.loading import encoder_settings, pretrained_encoder
 from trainables.pooling import mean_states
 
 
@@ -37,11 +37,8 @@ class IsolatedEncoder:
     @classmethod
     def load(cls, encoder: str | Path = MINILM, name: str | None = None, device: str = "cpu") -> IsolatedEncoder:
         """`encoder`: `minilm` or a folder with a transformers encoder."""
-        from transformers import AutoConfig
-
         folder = encoder_folder(str(encoder))
-        config = AutoConfig.from_pretrained(folder, local_files_only=True)
-        model = pretrained_encoder(folder, config).to(device)
+        model = pretrained_encoder(folder, encoder_settings(folder)).to(device)
         return cls(model, Tokenizer.from_folder(folder), frame_of(model, folder), name or Path(encoder).name)
 
     def queries(self, texts: Sequence[str]) -> np.ndarray:

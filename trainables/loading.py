@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterator
+from contextvars import ContextVar
 from pathlib import Path
 from typing import Any
 
 import torch
 from torch import nn
+
+from corpora.errors import InputError, Problem
 
 
 @contextlib.contextmanager
@@ -27,23 +30,53 @@ def quiet() -> Iterator[None]:
             logging.enable_progress_bar()
 
 
-def encoder_from_config(folder: Path, attention: str, trust_remote_code: bool = False) -> nn.Module:
+_TRUSTED: ContextVar[bool] = ContextVar("trusted", default=False)
+
+
+@contextlib.contextmanager
+def trusting(yes: bool) -> Iterator[None]:
+    """While it is open, encoders may bring code of their own and it is run: `student.trust_remote_code`.
+
+    Nothing that a folder says of itself can open it: only the config of the sweep that loads it.
+    """
+    before = _TRUSTED.set(yes)
+    try:
+        yield
+    finally:
+        _TRUSTED.reset(before)
+
+
+def encoder_settings(folder: Path) -> Any:
+    """The config of a transformers folder."""
+    from transformers import AutoConfig
+
+    try:
+        with quiet():
+            return AutoConfig.from_pretrained(folder, local_files_only=True, trust_remote_code=_TRUSTED.get())
+    except ValueError as error:
+        if "trust_remote_code" not in str(error):
+            raise
+        raise InputError(Problem(str(folder), "its encoder is code of its own, which runs only where the sweep says "
+                                 "`student.trust_remote_code: true`: read the folder's *.py first")) from None  # fmt: skip
+
+
+def encoder_from_config(folder: Path, attention: str) -> nn.Module:
     """The architecture of a folder's config.json, weights still to come; torch's random numbers are left alone."""
-    from transformers import AutoConfig, AutoModel
+    from transformers import AutoModel
 
+    config = encoder_settings(folder)
     with quiet(), torch.random.fork_rng():
-        config = AutoConfig.from_pretrained(folder, local_files_only=True, trust_remote_code=trust_remote_code)
-        return AutoModel.from_config(config, attn_implementation=attention, trust_remote_code=trust_remote_code).eval()
+        return AutoModel.from_config(config, attn_implementation=attention, trust_remote_code=_TRUSTED.get()).eval()
 
 
-def pretrained_encoder(folder: Path, config: Any, trust_remote_code: bool = False) -> nn.Module:
+def pretrained_encoder(folder: Path, config: Any) -> nn.Module:
     """float32 weights from safetensors; those that `config` has no place for (layers beyond its own) stay out."""
     from transformers import AutoModel
 
     with quiet(), torch.random.fork_rng():
         return AutoModel.from_pretrained(
             folder, config=config, dtype=torch.float32, use_safetensors=True, local_files_only=True,
-            trust_remote_code=trust_remote_code,
+            trust_remote_code=_TRUSTED.get(),
         ).eval()
 
 

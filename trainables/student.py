@@ -44,7 +44,7 @@ class Student(nn.Module):
     @classmethod
     def load(
         cls, folder: Path, *, attention: str = "sdpa", precision: str = "float32", gradient_checkpointing: bool = False,
-        device: str = "cpu", trust_remote_code: bool = False,
+        device: str = "cpu",
     ) -> Student:
         """A checkpoint, or a base+ folder, which is the untrained student; its checksums are verified.
 
@@ -54,7 +54,7 @@ class Student(nn.Module):
         if problems:
             raise InputError(problems)
         about, files = checkpoints.manifest(folder), checkpoints.files(folder)
-        encoder = encoder_from_config(folder, attention, trust_remote_code)
+        encoder = encoder_from_config(folder, attention)
         student = cls(encoder, about, files, bf16=precision == "bf16")
         student.load_state_dict(checkpoints.weights(folder))
         if gradient_checkpointing:

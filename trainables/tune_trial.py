@@ -28,7 +28,7 @@ def checkpoint_steps(recipe: LoopRecipe) -> list[int]:
 
 class TuneTrial(tune.Trainable):
     """`config`: `ordinal`, `trainer` (as the sweep's YAML spells it, None for the built-in one), `recipe` (all its
-    fields), `chunking` of the inline metric, and the folders `data`, `base`, `inline` and `folder`."""
+    fields), `trust_remote_code`, `chunking` of the inline metric, and the folders `data`, `base`, `inline` and `folder`."""
 
     def setup(self, config: dict[str, Any]) -> None:
         self._begin(config)
@@ -49,9 +49,13 @@ class TuneTrial(tune.Trainable):
     def step(self) -> dict[str, Any]:
         until = next(self._steps)
         path = self._folder / "reports" / f"step-{until:06d}.json"
+        from trainables.loading import trusting
+
         try:
             if not path.exists():
-                write_atomically(path, json.dumps(self._train(until), sort_keys=True))
+                with trusting(self._config["trust_remote_code"]):
+                    report = self._train(until)
+                write_atomically(path, json.dumps(report, sort_keys=True))
                 drop_older_states(self._folder, until)
         except StockpotError as error:
             # Told, not raised: Tune would run the same recipe into the same wall again.
