@@ -22,6 +22,7 @@ from pydantic import AfterValidator, Field, field_validator, model_validator
 
 from corpora.yaml_file import read_yaml
 from corpora.yaml_model import Frozen, validated
+from sweeps.machines import Machine as Node
 
 
 def spelled(pattern: str, rule: str) -> AfterValidator:
@@ -192,6 +193,12 @@ class Cluster(Frozen):
             raise ValueError(f"groups need different names, none of them `head`; found {', '.join(names)}")
         return groups
 
+
+    @property
+    def largest(self) -> tuple[Node, ...]:
+        """Every worker that may come."""
+        kinds = ((group, Node(group.name, group.cpus, group.gpus, group.memory * 2**30 / 1e9, group.gpu_type or "")) for group in self.workers)
+        return tuple(node for group, node in kinds for _ in range(group.max))
 
 
 def load(path: Path) -> Cluster:

@@ -9,6 +9,7 @@ from cluster.description import Cluster
 from cluster.remote_sweep import RemoteSweep
 from corpora.errors import InputError, Problem
 from sweeps import config
+from sweeps.machines import shape, wanted
 
 ALONE = {"aws": ray_up.aws, "gcp": ray_up.gcp, "docker": image.dockerfile, "compose": compose.render}
 WITH_SWEEP = {"slurm": slurm.render, "kuberay": kuberay.render}
@@ -22,5 +23,10 @@ def rendered(what: str, cluster: Cluster, sweep: Path | None, out: str | None) -
         return ALONE[what](cluster)
     if out and not sweep:
         raise InputError(Problem("--out", "is a sweep's folder: give --sweep too"))
-    remote = RemoteSweep.of(config.load(sweep), out, cluster.storage, cluster.mlflow) if sweep else None
+    if not sweep:
+        return WITH_SWEEP[what](cluster, None)
+    remote = RemoteSweep.of(config.load(sweep), out, cluster.storage, cluster.mlflow)
+    asked, groups = remote.config.resources, cluster.workers[:1] if what == "slurm" else cluster.workers
+    if not any(node.slots(asked) for node in cluster.largest if node.name in {group.name for group in groups}):
+        raise InputError(Problem("resources", f"{wanted(asked)} asked for each trial; no worker of {cluster.name} has them: {shape(cluster.largest)}"))
     return WITH_SWEEP[what](cluster, remote)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import logging
 import os
 import socket
@@ -15,8 +14,6 @@ from corpora.errors import InputError, Problem
 from sweeps.config import Resources
 from sweeps.ray_cluster import ACCELERATOR
 
-COMING = "STOCKPOT_NODES"
-"""Variable of a cluster that grows with what is asked of it: its nodes at its largest, as JSON of `Machine`s."""
 PATIENCE = 10.0  # seconds that a cluster has to answer
 
 
@@ -48,9 +45,7 @@ def this_machine() -> Machine:
 
 
 def ray_machines(address: str) -> list[Machine]:
-    """The living nodes of the cluster at `address`, or all that may come; starts nothing on it. Raises InputError where none answers."""
-    if coming := os.environ.get(COMING):
-        return [Machine(**each) for each in json.loads(coming)]
+    """The living nodes of the cluster at `address`; starts nothing on it. Raises InputError where none answers."""
     import ray
 
     try:

@@ -6,7 +6,7 @@ import pytest
 
 from corpora.errors import InputError
 from sweeps.config import Resources
-from sweeps.machines import COMING, Machine, problems, ray_machines, this_machine, warnings
+from sweeps.machines import Machine, problems, ray_machines, this_machine, warnings
 
 NODES = [Machine("10.0.0.1", 8, 2, 64), Machine("10.0.0.2", 4, 1, 8, "A100")]
 
@@ -38,12 +38,6 @@ def test_a_trial_that_no_node_holds_is_a_problem_and_one_that_waits_a_warning():
     (warning,) = warnings(Resources(slots=8), NODES, 20.0)
     assert warning.where == "memory" and "3 fit into memory" in warning.message
     assert list(warnings(Resources(slots=3, gpus=1), NODES, 1.0)) == []
-
-
-def test_nodes_that_may_come_count_on_a_cluster_that_grows(monkeypatch):
-    monkeypatch.setenv(COMING, '[{"name": "a100", "cpus": 8, "gpus": 1, "memory_gb": 80, "gpu_type": "A100"}]')
-    [node] = ray_machines("127.0.0.1:1")
-    assert node.slots(Resources(gpus=0.5, gpu_type="A100")) == 2 and not node.slots(Resources(gpus=1, gpu_type="H100"))
 
 
 def test_this_machine_shares_its_cpus_but_not_its_accelerators():

@@ -1,0 +1,193 @@
+"""The cluster seen from inside: runs there as a job, looks from every node, prints one line of JSON.
+
+    python -m cluster.probe '{"out": ..., "inputs": [...], "mlflow": ...}'
+
+Every node gets an actor. It writes into the sweep's folder and looks for what the others wrote,
+opens the inputs, asks MLflow with the credentials of its own environment, and tells its clock.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import importlib.util
+import json
+import os
+import platform
+import shutil
+import subprocess
+import sys
+import time
+import urllib.error
+import urllib.request
+from base64 import b64encode
+from pathlib import Path
+from typing import Any
+
+MARK = "STOCKPOT-PROBE "
+LIBRARIES = ("torch", "transformers", "optuna", "mlflow", "pyarrow", "safetensors", "bm25s")
+PATIENCE = 90.0  # seconds that a node has to answer
+SIGHT = 10.0  # seconds until a file of another node must be seen: NFS keeps what it saw for a while
+
+
+class Node:
+    """The checks, on one node."""
+
+    def look(self, name: str, asked: dict[str, Any]) -> dict[str, Any]:
+        import ray
+
+        return {
+            "python": platform.python_version(),
+            "ray": ray.__version__,
+            "missing": [library for library in LIBRARIES if importlib.util.find_spec(library) is None],
+            "storage": self._write(Path(asked["out"]), name),
+            "free_gb": _free(asked["out"]),
+            "scratch_gb": _free("/tmp"),
+            "inputs": [path for path in asked["inputs"] if not os.path.exists(path)],
+            "mlflow": mlflow_problem(asked["mlflow"]) if asked["mlflow"] else "",
+            "gpu_memory_gb": gpu_memory(),
+        }
+
+    def _write(self, out: Path, name: str) -> str:
+        try:
+            out.mkdir(parents=True, exist_ok=True)
+            (out / f".probe-{name}").write_text(name)
+        except OSError as error:
+            return f"cannot be written to: {error.strerror}"
+        return ""
+
+    def unseen(self, out: str, names: list[str]) -> list[str]:
+        """The nodes whose files do not show here."""
+        end = time.monotonic() + SIGHT
+        while left := [name for name in names if not (Path(out) / f".probe-{name}").exists()]:
+            if time.monotonic() > end:
+                return left
+            time.sleep(0.2)
+        return []
+
+    def tidy(self, out: str, name: str) -> None:
+        (Path(out) / f".probe-{name}").unlink(missing_ok=True)
+        with contextlib.suppress(OSError):
+            Path(out).rmdir()  # only where it is empty
+
+    def clock(self) -> float:
+        return time.time()
+
+
+def probe(asked: dict[str, Any]) -> dict[str, Any]:
+    import ray
+    from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
+
+    ray.init(log_to_driver=False)
+    nodes = [node for node in ray.nodes() if node["Alive"]]
+    actors = {
+        node["NodeID"]: ray.remote(Node).options(num_cpus=0, scheduling_strategy=NodeAffinitySchedulingStrategy(node["NodeID"], soft=False)).remote()
+        for node in nodes
+    }
+    seen = _all({name: actor.look.remote(name, asked) for name, actor in actors.items()})
+    names = [name for name, found in seen.items() if "storage" in found and not found["storage"]]
+    unseen = _all({name: actors[name].unseen.remote(asked["out"], names) for name in names})
+    clocks = {name: _skew(actors[name]) for name, found in seen.items() if "python" in found}
+    _all({name: actors[name].tidy.remote(asked["out"], name) for name in names})
+    return {
+        "nodes": [
+            {
+                "name": node["NodeManagerAddress"], "head": bool(node["Resources"].get("node:__internal_head__")),
+                "resources": node["Resources"], "labels": node.get("Labels", {}),
+                **seen[node["NodeID"]], "unseen": unseen.get(node["NodeID"], []), "skew": clocks.get(node["NodeID"], 0.0),
+            }
+            for node in nodes
+        ],
+        "state_api": _state_api(),
+        "plan": _plan(),
+    }  # fmt: skip
+
+
+def _all(calls: dict[str, Any]) -> dict[str, Any]:
+    """Each call's answer; for one that failed or hangs `{"silent": why}`."""
+    import ray
+
+    if calls:
+        ray.wait(list(calls.values()), num_returns=len(calls), timeout=PATIENCE)
+    answers = {}
+    for name, call in calls.items():
+        try:
+            answers[name] = ray.get(call, timeout=0.01)
+        except Exception as error:  # whatever a node may die of
+            answers[name] = {"silent": f"{type(error).__name__}: {(str(error).strip().splitlines() or [''])[0]}"}
+    return answers
+
+
+def _skew(actor: Any) -> float:
+    """Seconds that the node's clock is ahead of the driver's; within half of what the answer took."""
+    import ray
+
+    before = time.time()
+    told = ray.get(actor.clock.remote(), timeout=PATIENCE)
+    return told - (before + time.time()) / 2
+
+
+def _state_api() -> str:
+    from ray.util.state import list_placement_groups
+
+    try:
+        list_placement_groups()
+    except Exception as error:  # any of several, from an HTTP error to an import that failed
+        return f"{type(error).__name__}: {(str(error).strip().splitlines() or [''])[0]}"
+    return ""
+
+
+def _plan() -> dict[str, Any]:
+    """The sweep's own plan as it looks from here: what is wrong with it, or what it needs."""
+    from cluster.package import SWEEP
+    from corpora.errors import InputError, StockpotError
+    from sweeps import config, plan
+
+    try:
+        found = plan.plan(config.load(Path(SWEEP)), machines=()).estimate
+    except InputError as error:
+        return {"problems": [[problem.where, problem.message] for problem in error.problems]}
+    except StockpotError as error:
+        return {"problems": [["plan", str(error)]]}
+    return {"problems": [], "disk_gb": found.disk_gb, "memory_gb": found.memory_gb}
+
+
+def mlflow_problem(uri: str) -> str:
+    """Why this node cannot use the tracking server; empty where it can. Credentials are the environment's."""
+    if not uri.startswith(("http://", "https://")):
+        return ""
+    request = urllib.request.Request(f"{uri.rstrip('/')}/api/2.0/mlflow/experiments/search?max_results=1")
+    user, password = (os.environ.get(f"MLFLOW_TRACKING_{name}", "") for name in ("USERNAME", "PASSWORD"))
+    if user:
+        request.add_header("Authorization", f"Basic {b64encode(f'{user}:{password}'.encode()).decode()}")
+    elif token := os.environ.get("MLFLOW_TRACKING_TOKEN"):
+        request.add_header("Authorization", f"Bearer {token}")
+    try:
+        urllib.request.urlopen(request, timeout=20).close()
+    except urllib.error.HTTPError as error:
+        if error.code in (401, 403):
+            return "refuses the node's user and password" if user else "asks for a user and a password, and the node has none"
+        return f"answers {error.code}"
+    except (OSError, ValueError) as error:
+        return f"does not answer ({getattr(error, 'reason', error)})"
+    return ""
+
+
+def gpu_memory() -> float | None:
+    """GB of the smallest GPU; None where the driver's tool is absent."""
+    command = ["nvidia-smi", "--query-gpu=memory.total", "--format=csv,noheader,nounits"]
+    try:
+        told = subprocess.run(command, capture_output=True, text=True, timeout=20, check=True).stdout
+        return min(float(line) for line in told.split()) * 2**20 / 1e9
+    except (OSError, subprocess.SubprocessError, ValueError):
+        return None
+
+
+def _free(folder: str) -> float:
+    path = Path(folder)
+    while not path.exists():
+        path = path.parent
+    return shutil.disk_usage(path).free / 1e9
+
+
+if __name__ == "__main__":
+    print(MARK + json.dumps(probe(json.loads(sys.argv[1]))), flush=True)
