@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
 MARKERS = ("o", "s", "^", "D", "v", "P", "X")
 DASHES = ("-", "--", "-.", ":")
+FILLS = ("full", "none", "left", "top", "right", "bottom")
 HATCHES = ("", "///", "...", "\\\\\\", "xxx", "+++", "ooo")
 
 
@@ -126,7 +127,7 @@ def ability_bars(results: Sequence[Results], metric: str = "Answer@10") -> Figur
 
 
 def context_at_k(results: Sequence[Results]) -> Figure:
-    """Document, Answer and EvidenceRecall against K: one line style a metric, one colour an encoder."""
+    """Document, Answer and EvidenceRecall against K: one line style a metric, one colour and filling an encoder."""
     figure, axes = _axes("K", "share of queries")
     ticks = set()
     for place, each in enumerate(results):
@@ -139,7 +140,8 @@ def context_at_k(results: Sequence[Results]) -> Figure:
             values = [each.values("context", f"{metric}@{cut}").mean() for cut in cuts]
             name = metric if len(results) == 1 else f"{each.encoder}, {metric}"
             axes.plot(cuts, values, label=name, color=COLOURS[place % len(COLOURS)], linestyle=DASHES[style],
-                      marker=MARKERS[style], markeredgecolor="black", markeredgewidth=0.5)
+                      marker=MARKERS[style], fillstyle=FILLS[place % len(FILLS)], markerfacecoloralt="white",
+                      markeredgecolor="black", markeredgewidth=0.5)
     axes.set_xticks(sorted(ticks))
     axes.set_ylim(0, 1.02)
     return _finished(figure, axes)

@@ -86,10 +86,14 @@ def comparison_table(rows: pd.DataFrame) -> Table:
     shown = pd.DataFrame({
         "figure": rows.figure, "task": rows.task, a: rows.value_a, b: rows.value_b, f"{b} - {a}": rows.difference,
         "95% interval": [f"[{low:.4f}, {high:.4f}]" for low, high in zip(rows.low, rows.high, strict=True)],
-        f"{b} higher": rows.wins, f"{a} higher": rows.losses, "p": rows.p, "p (Holm)": rows.p_holm,
+        f"{b} higher": rows.wins, f"{a} higher": rows.losses, "p": rows.p.map(_small), "p (Holm)": rows.p_holm.map(_small),
         "families": rows.families, "verdict": rows.verdict,
     })  # fmt: skip
     return table(f"{a} and {b}", shown, labels=2)
+
+
+def _small(p: float) -> str:
+    return f"{p:.4f}" if p >= 1e-4 else "< 0.0001"
 
 
 def _what(compared: Sequence[Compared]) -> Section:

@@ -3,15 +3,10 @@
 from __future__ import annotations
 
 import base64
-import io
 import re
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from evaluators.report.parts import Section, Table
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 PAGE = """<!DOCTYPE html>
 <html lang="en">
@@ -46,7 +41,7 @@ figure img { max-width: 100%; height: auto; }
 {% for section in sections %}<section>
 <h2 id="section-{{ loop.index }}">{{ section.title }}</h2>
 <p>{{ section.text }}</p>
-{% for name, figure in section.figures.items() %}<figure><img alt="{{ name }}" src="{{ figure | inlined }}"></figure>
+{% for name, image in section.images.items() %}<figure><img alt="{{ name }}" src="{{ image | inlined }}"></figure>
 {% endfor %}{% for table in section.tables %}<div class="wide"><table>
 <caption>{{ table.caption }}</caption>
 <thead><tr>{% for column in table.columns %}\
@@ -71,7 +66,7 @@ def environment():
     from jinja2 import Environment, StrictUndefined
 
     found = Environment(autoescape=True, undefined=StrictUndefined, keep_trailing_newline=True)
-    found.filters["inlined"] = lambda figure: "data:image/png;base64," + base64.b64encode(png(figure)).decode()
+    found.filters["inlined"] = lambda image: "data:image/png;base64," + base64.b64encode(image).decode()
     return found
 
 
@@ -83,13 +78,6 @@ def markdown(title: str, sections: Sequence[Section]) -> str:
         lines += [f"![{_plain(name)}]({name}.png)" for name in section.figures]
         lines += [part for each in section.tables for part in (f"**{_plain(each.caption)}**", _pipes(each))]
     return "\n\n".join(lines) + "\n"
-
-
-def png(figure: Figure) -> bytes:
-    """The same bytes for the same figure: no date, no path in the file."""
-    buffer = io.BytesIO()
-    figure.savefig(buffer, format="png", dpi=150)
-    return buffer.getvalue()
 
 
 def _pipes(each: Table) -> str:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import io
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from numbers import Integral
 from typing import TYPE_CHECKING
 
@@ -31,6 +33,11 @@ class Section:
     tables: Sequence[Table] = ()
     figures: dict[str, Figure] = field(default_factory=dict)
 
+    @cached_property
+    def images(self) -> dict[str, bytes]:
+        """The figures as PNG, drawn once."""
+        return {name: png(figure) for name, figure in self.figures.items()}
+
 
 def table(caption: str, frame: pd.DataFrame, labels: int = 1) -> Table:
     """The frame as it stands, numbers in the form of `number`."""
@@ -55,3 +62,10 @@ def number(value: object) -> str:
     if isinstance(value, float):
         return f"{value:.4f}"
     return f"{value:,}" if isinstance(value, Integral) else str(value)
+
+
+def png(figure: Figure) -> bytes:
+    """The same bytes for the same figure: no date, no path in the file."""
+    buffer = io.BytesIO()
+    figure.savefig(buffer, format="png", dpi=150)
+    return buffer.getvalue()

@@ -24,8 +24,11 @@ def sections_of(results: Sequence[Results]) -> list[Section]:
     found = [section for section in (evaluated(results), headline(results)) if section.tables]
     for suite in dict.fromkeys([*SECTIONS, *(suite for each in results for suite in each.per_query.suite.unique())]):
         holding = [each for each in results if (each.per_query.suite == suite).any()]
-        if holding:
-            found.append(SECTIONS[suite](holding) if suite in SECTIONS else _other(holding, suite))
+        headline_of = [each for each in holding if any(name.startswith(f"{suite}/") for name in each.figures())]
+        if suite in SECTIONS and headline_of:
+            found.append(SECTIONS[suite](headline_of))
+        elif holding:  # a suite unknown here, or measured at other precisions than float32 alone
+            found.append(_other(holding, suite))
     return found
 
 

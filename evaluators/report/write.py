@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from corpora.files import write_atomically
-from evaluators.report.page import html, markdown, png
+from evaluators.report.page import html, markdown
 from evaluators.report.sections import sections_of
 from evaluators.results import Results
 
@@ -18,8 +18,8 @@ def write_report(folder: Path, results: Sequence[Results]) -> None:
     title = f"Evaluation of {', '.join(each.encoder for each in named)}"
     sections = sections_of(named)
     for section in sections:
-        for name, figure in section.figures.items():
-            write_atomically(Path(folder) / f"{name}.png", png(figure))
+        for name, image in section.images.items():
+            write_atomically(Path(folder) / f"{name}.png", image)
     write_atomically(Path(folder) / "report.md", markdown(title, sections))
     write_atomically(Path(folder) / "report.html", html(title, sections))
 

@@ -73,6 +73,27 @@ def test_lines_differ_without_colour(results):
     assert len(looks) == 6 and len(set(looks)) == 6
 
 
+def test_encoders_differ_without_colour_at_every_k(results):
+    axes = figures.context_at_k(results).axes[0]
+    looks = [(line.get_marker(), line.get_linestyle(), line.get_fillstyle()) for line in axes.lines]
+    assert len(looks) == 2 * 2 and len(set(looks)) == len(looks)
+
+
+def test_a_forest_shows_each_difference_and_fills_what_can_be_told():
+    rows = pd.DataFrame({"figure": ["q2c/nDCG@10", "q2d/nDCG@10"], "task": "t", "a": "A", "b": "B", "difference": [0.1, -0.2],
+                         "low": [-0.1, -0.3], "high": [0.3, -0.1], "verdict": ["no difference can be told", "A better"]})
+    axes = figures.difference_forest(rows).axes[0]
+    whiskers, hollow, filled = axes.collections
+    assert [segment[:, 0].tolist() for segment in whiskers.get_segments()] == [[-0.1, 0.3], [-0.3, -0.1]]
+    assert hollow.get_offsets()[0, 0] == 0.1 and filled.get_offsets()[0, 0] == -0.2
+    assert hollow.get_facecolor()[0, :3].tolist() == [1, 1, 1] and filled.get_facecolor()[0, :3].tolist() != [1, 1, 1]
+
+
+def test_bars_of_tasks_end_with_their_mean(results):
+    heights = [bar.get_height() for bar in figures.task_bars(results[:1], "q2d").axes[0].patches]
+    assert heights == pytest.approx([results[0].figures()["q2d/nDCG@10"]] * 2)
+
+
 def test_points_of_a_sweep():
     points = pd.DataFrame({"label": ["w=0", "w=1", "bm25"], "document": [0.9, 0.5, 0.2], "answer": [0.1, 0.8, 0.3],
                            "kind": ["trial", "trial", "baseline"], "weight": [0.0, 1.0, np.nan]})

@@ -12,6 +12,7 @@ from tokenizers import models, pre_tokenizers
 
 from corpora.documents import Corpus, Document
 from corpora.tokens import Tokenizer
+from evaluators.bm25 import BM25
 from evaluators.encoder import Encoded
 from evaluators.evaluate import evaluate
 from evaluators.report import write_report
@@ -136,6 +137,20 @@ def test_only_what_was_measured_has_a_section(results):
     alone = replace(one, per_query=one.per_query[one.per_query.suite == "q2d"])
     assert [section.title.partition(":")[0] for section in sections_of([alone])] == [
         "What was evaluated", "Headline figures", "q2d"]
+
+
+def test_without_float32_the_settings_are_listed(tmp_path):
+    corpus, queries, vectors = random_world(5)
+    write_report(tmp_path, [evaluate(Given(queries, vectors), [Task("t", corpus)], SUITES, precisions=("int8",), chunking="given")])
+    assert "## q2c\n" in (tmp_path / "report.md").read_text() and [path.name for path in tmp_path.glob("*.png")] == ["storage.png"]
+
+
+def test_a_scorer_without_vectors_stands_beside_an_encoder(results, tmp_path):
+    corpus = random_world(5)[0]
+    bm25 = evaluate(BM25(), [Task("one", corpus)], SUITES, chunking="given")
+    write_report(tmp_path, [bm25, results[0]])
+    page = Page((tmp_path / "report.html").read_text())
+    assert "no vectors" in page.words and "storage.png" in {path.name for path in tmp_path.glob("*.png")}
 
 
 def test_needles_against_chance():
