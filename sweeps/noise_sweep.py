@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -36,17 +37,19 @@ def measure_noise(config: SweepConfig, folder: Path, replicates: int, say: Say, 
     """Runs the replicates in `folder`, and writes noise.json there."""
     asked = replicates_config(config, replicates)
     run = Sweep(asked, folder, say, trials_only=True)
-    state = run.run(resume)
-    noise = noise_in(state, run.folder, config)
+    noise = noise_in(run.run(resume), run.folder, config, [*run.failures.values()])
     noise.write(run.folder)
     return noise
 
 
-def noise_in(state: LedgerState, folder: Path, config: SweepConfig) -> Noise:
-    """Of the finished replicates in `folder`; seeded by the search, so the same ledger gives the same noise."""
+def noise_in(state: LedgerState, folder: Path, config: SweepConfig, failures: Sequence[str] = ()) -> Noise:
+    """Of the finished replicates in `folder`; seeded by the search, so the same ledger gives the same noise.
+
+    `failures`: why evaluations failed, to be told where too few replicates have scores.
+    """
     found = replicated(state)
     if not found:
-        reasons = "; ".join(dict.fromkeys(trial.reason for trial in state.trials.values() if trial.reason))
+        reasons = "; ".join(dict.fromkeys([*(trial.reason for trial in state.trials.values() if trial.reason), *failures]))
         raise StockpotError(f"fewer than two replicates were scored{f' ({reasons})' if reasons else ''}: "
                             "`stockpot status` says how each ended, --resume tries again")  # fmt: skip
     setting = found[0]
