@@ -23,8 +23,10 @@ def splits_of(state: LedgerState) -> list[str]:
 
 
 def dataset_of(state: LedgerState, split: str) -> Dataset:
+    """The data of a split; of `dev/needle`, a suite that was measured later (sweeps/backfill.py), that of dev."""
     from mlflow.entities import Dataset
 
+    split = split.partition("/")[0]
     data = state.sweep["attributes"].get("data", state.sweep["sweep_id"])
     digest = data.get(split, state.sweep["sweep_id"]) if isinstance(data, dict) else f"{data}"
     return Dataset(name=split, digest=digest[:36], source_type="local", source=json.dumps({"corpora": split}))

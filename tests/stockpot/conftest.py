@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
 
 import pytest
 
+from stockpot.cli import main
 from tests.stockpot.command import stockpot
 from tests.sweeps.tiny_sweep import sweep_file
 
@@ -24,3 +26,21 @@ def finished(tiny_yaml, tmp_path_factory) -> dict:
     told = json.loads(done.stdout)
     told["stderr"] = done.stderr
     return told
+
+
+@pytest.fixture
+def said(capsys, monkeypatch):
+    """Runs `stockpot ARGUMENTS` in this process: (exit code, stdout, stderr on one line)."""
+
+    def run(*arguments: object) -> tuple[int, str, str]:
+        monkeypatch.setattr(sys, "argv", ["stockpot", *map(str, arguments)])
+        try:
+            main()
+            code = 0
+        except SystemExit as ended:
+            code = ended.code or 0
+        out, err = capsys.readouterr()
+        assert "Traceback" not in out + err
+        return code, out, " ".join(err.split())
+
+    return run

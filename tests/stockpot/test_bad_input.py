@@ -4,31 +4,10 @@ from __future__ import annotations
 
 import json
 import shutil
-import sys
 from pathlib import Path
 
 import pytest
 import yaml
-
-from stockpot.cli import main
-
-
-@pytest.fixture
-def said(capsys, monkeypatch):
-    """Runs `stockpot ARGUMENTS` in this process: (exit code, stdout, stderr on one line)."""
-
-    def run(*arguments: object) -> tuple[int, str, str]:
-        monkeypatch.setattr(sys, "argv", ["stockpot", *map(str, arguments)])
-        try:
-            main()
-            code = 0
-        except SystemExit as ended:
-            code = ended.code or 0
-        out, err = capsys.readouterr()
-        assert "Traceback" not in out + err
-        return code, out, " ".join(err.split())
-
-    return run
 
 
 @pytest.fixture
