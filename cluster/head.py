@@ -40,7 +40,7 @@ class Head:
             return self.client.get_job_info(name)
         except RuntimeError as error:
             if "404" in str(error) or "does not exist" in str(error):
-                raise InputError(Problem(name, f"{self.address} knows no such job: `stockpot status --address {self.address}` lists them")) from None
+                raise InputError(Problem(name, f"{self.address} knows no such job: `stockpot cluster jobs --address {self.address}` lists them")) from None
             raise StockpotError(f"{self.address}: {_first_line(error)}") from None
 
     def wait(self, name: str, seconds: float) -> JobDetails:

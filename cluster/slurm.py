@@ -1,8 +1,8 @@
 """The batch script of a sweep in a Slurm allocation.
 
 Every task of the step is one Ray node (`ray symmetric-run`); the driver runs on the first,
-which is also where this script runs, so that a signal reaches it. The time limit is no
-failure: the driver is stopped before it, the job is requeued and resumes.
+which is also where this script runs. The time limit is no failure: before it the driver is
+asked to stop at its trials' next checkpoints, the job is requeued and resumes.
 """
 
 from __future__ import annotations
@@ -38,14 +38,15 @@ export RAY_USAGE_STATS_ENABLED=0 RAY_SYMMETRIC_RUN_CLUSTER_WAIT_TIMEOUT=600
 HEAD=$(scontrol show hostnames "$SLURM_JOB_NODELIST" | head -n 1)
 ADDRESS=$(getent ahostsv4 "$HEAD" | awk 'NR == 1 {{ print $1 }}')
 
-STOPPED=
+STOPPED= TIMER=
 # shellcheck disable=SC2317,SC2329  # the trap calls it
-stop_driver() {{  # Slurm's signal before the limit, forwarded to the driver: it closes the ledger and gives its lease back
+stop_driver() {{  # Slurm's signal before the limit: the driver ends at its trials' next checkpoints, or at once when time runs out
   STOPPED=yes
-  if [ -s "$SCRATCH/driver" ]; then kill -TERM "$(cat "$SCRATCH/driver")" || true; fi
+  (stockpot stop "$OUT" || true; sleep {patience}; kill -TERM "$(cat "$SCRATCH/driver")") &
+  TIMER=$!
 }}
 trap stop_driver USR1 TERM
-trap 'rm -rf "$PRIVATE" "$SCRATCH"' EXIT
+trap 'kill $TIMER 2>/dev/null || true; rm -rf "$PRIVATE" "$SCRATCH"' EXIT
 
 # shellcheck disable=SC2016  # the inner shell expands these
 srun --ntasks="$SLURM_JOB_NUM_NODES" --ntasks-per-node=1 --kill-on-bad-exit=0 \\
@@ -87,6 +88,7 @@ def render(cluster: Cluster, sweep: RemoteSweep | None = None) -> str:
         storage=shlex.quote(cluster.storage),
         sweep=EMBEDDED % (shlex.quote(sweep.out), sweep.yaml) if sweep else FROM_ARGUMENTS,
         environment=f"set -a; . {credentials}; set +a  # credentials: by file, never in this script" if credentials else "",
+        patience=cluster.slurm.signal // 2,
         cpus=group.cpus,
         gpus=group.gpus,
         labels=",".join(f"{name}={value}" for name, value in group.labels.items()),

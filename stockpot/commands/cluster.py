@@ -20,11 +20,6 @@ class What(StrEnum):
     compose = "compose"
 
 
-@app.callback()
-def _cluster() -> None:
-    """Keeps `render` a command of its own name."""
-
-
 @app.command()
 def render(
     what: Annotated[What, typer.Argument(help="slurm: for sbatch; kuberay: for kubectl; aws, gcp: for `ray up`; docker: the image; "
@@ -38,3 +33,13 @@ def render(
     from cluster.render import rendered
 
     typer.echo(rendered(what.value, description.load(file), sweep, out), nl=False)
+
+
+@app.command()
+def jobs(address: Annotated[str, typer.Option(metavar="URL", help="Job server of the Ray cluster, such as http://127.0.0.1:8265.")]) -> None:
+    """Lists the sweeps that were submitted to a cluster, the latest first."""
+    from cluster.head import reach
+    from cluster.jobs import sweeps_of
+    from stockpot import output
+
+    output.print_table(f"sweeps on {address}", ("job", "state", "folder"), sweeps_of(reach(address)))

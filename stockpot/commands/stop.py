@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from stockpot import output
+from stockpot.commands.submit import Address, answered_there
 from stockpot.commands.sweep import Json, SweepFolder
 
 TABLED = 200  # trials up to which `status` prints a row for each
@@ -22,13 +23,18 @@ def register(app: typer.Typer) -> None:
 def status(
     folder: SweepFolder,
     watch: Annotated[bool, typer.Option("--watch", help="A live view until the sweep ends, or Ctrl-C.")] = False,
+    address: Address = None,
     json_output: Json = False,
 ) -> None:
     """Shows how far a sweep is, from any terminal, and whether its driver still lives.
 
+    In place of the folder, the name that `stockpot submit` printed asks the cluster.
+
     Trials by state, pace, time left, the best by each objective, the Pareto front, failures with
     their reasons; then a row a trial. Reads the ledger only: also on a copy of the folder.
     """
+    if answered_there(folder, address, ["status", *(["--json"] if json_output else [])]):
+        return
     from rich.console import Console
 
     from stockpot.progress import watch_sweep
@@ -60,12 +66,15 @@ def status(
 def stop(
     folder: SweepFolder,
     wait: Annotated[bool, typer.Option("--wait", help="Return when the driver has ended.")] = False,
+    address: Address = None,
 ) -> None:
     """Asks a running sweep to stop: its trials go on to their next checkpoint, then the driver ends.
 
-    From any machine that shares the folder. `stockpot sweep SWEEP.yaml --resume` goes on from there and
+    From any machine that shares the folder, or by the name that `stockpot submit` printed. `stockpot sweep SWEEP.yaml --resume` goes on from there and
     repeats nothing; Ctrl-C or SIGTERM in the driver's own terminal ends it without waiting for checkpoints.
     """
+    if answered_there(folder, address, ["stop", *(["--wait"] if wait else [])]):
+        return
     from sweeps.snapshot import Follower
     from sweeps.stopping import request_stop, wait_until_gone
 

@@ -104,6 +104,20 @@ def job_at(job: str | None, address: str | None) -> tuple[str, str]:
     return found.name, address or found.address
 
 
+def answered_there(sweep: Path, address: str | None, command: list[str]) -> bool:
+    """Whether `sweep` was no folder but a submitted job, whose cluster ran `stockpot COMMAND` on its folder and answered."""
+    from cluster.jobs import remembered, run_there
+
+    if not address and (sweep.exists() or remembered(str(sweep)) is None):
+        return False
+    from cluster.head import reach
+
+    name, where = job_at(str(sweep), address)
+    if code := run_there(reach(where), name, command, lambda text: typer.echo(text, nl=False)):
+        raise typer.Exit(code)
+    return True
+
+
 def _sent(
     address: str, remote: RemoteSweep, cluster: Cluster | None, driver: dict[str, str], allow_changed_code: bool, without_token: bool,
 ) -> tuple[Head, Job]:
