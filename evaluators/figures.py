@@ -15,7 +15,6 @@ from corpora.chunkings import Chunking
 from evaluators.compare import SAME
 from evaluators.results import Results
 from evaluators.suites.needle_figures import CHANCE, by_depth
-from evaluators.suites.needle_figures import summary as needle_summary
 from evaluators.suites.storage import frontier
 
 if TYPE_CHECKING:
@@ -27,29 +26,6 @@ MARKERS = ("o", "s", "^", "D", "v", "P", "X")
 DASHES = ("-", "--", "-.", ":")
 FILLS = ("full", "none", "left", "top", "right", "bottom")
 HATCHES = ("", "///", "...", "\\\\\\", "xxx", "+++", "ooo")
-
-
-def figures_of(*results: Results) -> dict[str, Figure]:
-    """Every figure that the results have values for, by file name."""
-    suites = set().union(*(set(each.per_query.suite.unique()) for each in results))
-    found: dict[str, Figure] = {}
-    if "chunk-size" in suites and any(sizes(each).size for each in results):
-        found["chunk-size"] = chunk_size_curve(results)
-    if "storage" in suites and any(each.dimension for each in results):
-        found["storage"] = storage_frontier(results)
-    found |= {f"{suite}-domains": domain_bars(results, suite) for suite in ("q2c", "q2d") if suite in suites}
-    if "conteb" in suites:
-        found["conteb-tasks"] = task_bars(results, "conteb")
-    if "context" in suites:
-        found["context"] = context_at_k(results)
-        if any(each.queries.ability.notna().any() for each in results):
-            found["abilities"] = ability_bars(results)
-    if "needle" in suites:
-        read = [each for each in results if (each.per_query.suite == "needle").any()]
-        summaries = {each.encoder: needle_summary(each) for each in read}
-        found |= {f"needle-{value.lower()}": needle_curves(summaries, value) for value in ("Normalised", "Preferred", "AUC")}
-        found["needle-depths"] = needle_depths(read)
-    return found
 
 
 def chunk_size_curve(results: Sequence[Results]) -> Figure:
@@ -148,8 +124,8 @@ def context_at_k(results: Sequence[Results]) -> Figure:
 
 
 def needle_curves(summaries: dict[str, pd.DataFrame], value: str = "Normalised") -> Figure:
-    """One figure of `needle_figures.summary` against haystack length, one line an encoder and question; with what chance
-    gives, dotted. Default order, not expanded. `value`: Normalised, Preferred or AUC."""
+    """One figure of `needle_figures.summary` against haystack length, one line an encoder and question; with what
+    chance gives, dotted. Default order, not expanded. `value`: Normalised, Preferred or AUC."""
     figure, axes = _axes("haystack length (tokens)", value)
     place = 0
     for encoder, summary in summaries.items():
@@ -157,7 +133,7 @@ def needle_curves(summaries: dict[str, pd.DataFrame], value: str = "Normalised")
         for question, part in plain.groupby("question", sort=False):
             axes.plot(part.length, part[value], label=f"{encoder}, {question}", **_line(place))
             if value == "Normalised":
-                axes.plot(part.length, part.NormalisedChance, color=COLOURS[place % len(COLOURS)], linestyle=":", linewidth=1)
+                axes.plot(part.length, part.NormalisedChance, **_dotted(place))
             place += 1
     if value != "Normalised":
         axes.axhline(CHANCE[value], color="black", linestyle=":", linewidth=1, label="chance")
@@ -175,7 +151,7 @@ def needle_depths(results: Sequence[Results]) -> Figure:
         for length, part in by_depth(each).groupby("length"):
             name = f"{length} tokens" if len(results) == 1 else f"{each.encoder}, {length} tokens"
             axes.plot(part.depth, part.Normalised, label=name, **_line(place))
-            axes.plot(part.depth, part.NormalisedChance, color=COLOURS[place % len(COLOURS)], linestyle=":", linewidth=1)
+            axes.plot(part.depth, part.NormalisedChance, **_dotted(place))
             place += 1
     return _finished(figure, axes)
 
@@ -187,12 +163,13 @@ def difference_forest(rows: pd.DataFrame) -> Figure:
     at = np.arange(len(rows))[::-1]
     told = (rows.verdict != SAME).to_numpy()
     axes.hlines(at, rows.low, rows.high, color=COLOURS[0], linewidth=1.6)
-    for place, marker, known in ((0, "o", ~told), (1, "s", told)):
+    for known, marker, face, label in ((~told, "o", "white", SAME), (told, "s", COLOURS[0], "one is better")):
         axes.scatter(rows.difference[known], at[known], s=36, marker=marker, zorder=3, edgecolors=COLOURS[0],
-                     facecolors=COLOURS[0] if place else "white", label=("no difference can be told", "one is better")[place])
+                     facecolors=face, label=label)
     axes.axvline(0, color="black", linewidth=1)
     several = rows.task.nunique() > 1
-    axes.set_yticks(at, [f"{row.figure}, {row.task}" if several else row.figure for row in rows.itertuples()], fontsize=8)
+    labels = rows.figure + ", " + rows.task if several else rows.figure
+    axes.set_yticks(at, labels.tolist(), fontsize=8)
     axes.set_ylim(-0.8, len(rows) - 0.2)
     return _finished(figure, axes)
 
@@ -223,6 +200,10 @@ def _axes(x: str, y: str, width: float = 6.4, height: float = 4.2) -> tuple[Figu
 def _line(place: int) -> dict[str, object]:
     return {"color": COLOURS[place % len(COLOURS)], "marker": MARKERS[place % len(MARKERS)],
             "linestyle": DASHES[place % len(DASHES)], "markeredgecolor": "black", "markeredgewidth": 0.5}
+
+
+def _dotted(place: int) -> dict[str, object]:
+    return {"color": COLOURS[place % len(COLOURS)], "linestyle": ":", "linewidth": 1}
 
 
 def _bars(columns: dict[str, pd.Series], label: str) -> Figure:

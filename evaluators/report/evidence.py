@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 import pandas as pd
 
+from evaluators.report import words
 from evaluators.report.parts import Section, Table, table
 from evaluators.results import Results
 from evaluators.significance import quantiles, resampled_means
@@ -26,8 +27,7 @@ def evaluated(results: Sequence[Results]) -> Section:
               _counted("Queries with equal scores at the cut, which ids had to break (full dimension)",
                        _full(counts[tied], results), [*SETTING, "precision"]),
               _counted("Costs (full dimension, float32)", _plain(counts[~left_out & ~tied], results), SETTING)]
-    return Section("What was evaluated", "Every figure is a mean of per-query values over the queries of a task, then "
-                   "over tasks. A corpus is named by the SHA-256 of its content.", [each for each in tables if each.rows])
+    return Section("What was evaluated", words.EVALUATED, [each for each in tables if each.rows])
 
 
 def headline(results: Sequence[Results]) -> Section:
@@ -35,10 +35,8 @@ def headline(results: Sequence[Results]) -> Section:
     columns = {each.encoder: intervals(each) for each in results}
     names = list(dict.fromkeys(name for found in columns.values() for name in found))
     rows = tuple((name, *(_cell(found.get(name)) for found in columns.values())) for name in names)
-    return Section("Headline figures", "Full dimension, float32; in brackets the 95% interval of a bootstrap over families "
-                   f"of documents ({RESAMPLES:,} resamples). Intervals of two encoders that overlap do not say that they "
-                   "are equal: `stockpot compare` pairs them by query.",
-                   [Table("Means", ("figure", *columns), rows)] if rows else [])
+    caption = f"Means; intervals from {RESAMPLES:,} resamples"
+    return Section("Headline figures", words.HEADLINE, [Table(caption, ("figure", *columns), rows)] if rows else [])
 
 
 def intervals(results: Results) -> dict[str, tuple[float, float, float]]:
@@ -54,7 +52,8 @@ def intervals(results: Results) -> dict[str, tuple[float, float, float]]:
     values = pd.DataFrame({place: part for place, part in enumerate(columns.values())})
     if values.empty:
         return {name: (found[name], np.nan, np.nan) for name in names}
-    means = resampled_means(values.to_numpy(float), families.loc[values.index].tolist(), np.random.default_rng(0), RESAMPLES)
+    family = families.loc[values.index].tolist()
+    means = resampled_means(values.to_numpy(float), family, np.random.default_rng(0), RESAMPLES)
     place = {name: [number for number, (of, _) in enumerate(columns) if of == name] for name in names}
     return {name: (found[name], *(quantiles(means[:, at].mean(axis=1)) if (at := place[name]) else (np.nan, np.nan)))
             for name in names}

@@ -36,7 +36,8 @@ figure img { max-width: 100%; height: auto; }
 </head>
 <body>
 <h1>{{ title }}</h1>
-{% if sections | length > 1 %}<nav>{% for section in sections %}<a href="#section-{{ loop.index }}">{{ section.title }}</a>
+{% if sections | length > 1 %}<nav>{% for section in sections %}\
+<a href="#section-{{ loop.index }}">{{ section.title }}</a>
 {% endfor %}</nav>{% endif %}
 {% for section in sections %}<section>
 <h2 id="section-{{ loop.index }}">{{ section.title }}</h2>

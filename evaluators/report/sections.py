@@ -9,6 +9,7 @@ import pandas as pd
 
 from evaluators import figures
 from evaluators.codes import bytes_per_vector
+from evaluators.report import words
 from evaluators.report.evidence import evaluated, headline
 from evaluators.report.parts import Section, table, wide
 from evaluators.results import Results
@@ -34,8 +35,7 @@ def sections_of(results: Sequence[Results]) -> list[Section]:
 
 def _conteb(results: Sequence[Results]) -> Section:
     columns = _by_task(results, "conteb")
-    return Section("conteb: publishers' chunks", "nDCG@10 from queries to the chunks of a task's flat index; the mean over "
-                   "tasks is unweighted.", [wide("nDCG@10 by task", columns, "task")],
+    return Section("conteb: publishers' chunks", words.CONTEB, [wide("nDCG@10 by task", columns, "task")],
                    {"conteb-tasks": figures.task_bars(results, "conteb")})
 
 
@@ -57,8 +57,7 @@ def _storage(results: Sequence[Results]) -> Section:
         return _other(results, "storage")
     found = found[["encoder", "precision", "dimension", "bytes", "value", "front"]]
     found.columns = ["encoder", "precision", "dimension", "bytes per vector", NDCG, "on the front"]
-    return Section("Storage: quality against bytes per vector", "One line a precision. On the Pareto front is what no other "
-                   "setting of the encoder beats or equals for as many bytes or fewer.",
+    return Section("Storage: quality against bytes per vector", words.STORAGE,
                    [table("Every dimension and precision, by bytes", found.astype({"on the front": bool}), labels=2)],
                    {"storage": figures.storage_frontier([each for each in results if each.dimension])})
 
@@ -66,14 +65,11 @@ def _storage(results: Sequence[Results]) -> Section:
 def _chunk_size(results: Sequence[Results]) -> Section:
     columns = {}
     for each in results:
-        held = {name.removeprefix("chunk-size/"): value for name, value in each.figures().items()
-                if name.startswith("chunk-size/") and name.removeprefix("chunk-size/").startswith((NDCG, "drop", "slope"))}
-        columns[each.encoder] = pd.Series(held, dtype=float)
+        held = _named(each, "chunk-size")
+        columns[each.encoder] = held[[name.startswith((NDCG, "drop", "slope")) for name in held.index]]
     curves = [each for each in results if len(figures.sizes(each)) > 1]
     tests = pd.DataFrame([row for each in curves for row in _between_sizes(each)])
-    return Section("Score against chunk size", "Drop: points lost from the first size to the last. Slope: least squares "
-                   "of nDCG@10 on log2 of the size, so the gain per doubling. The paired tests set every size against the "
-                   "first, on the same queries.",
+    return Section("Score against chunk size", words.CHUNK_SIZE,
                    [wide("nDCG@10, query to chunk", columns, "figure"),
                     *([table("Paired tests between sizes", tests, labels=2)] if len(tests) else [])],
                    {"chunk-size": figures.chunk_size_curve(curves)} if curves else {})
@@ -89,14 +85,14 @@ def _between_sizes(results: Results) -> list[dict[str, object]]:
         family = results.families().reindex(difference.index).tolist()
         interval = paired_interval(difference.to_numpy(), family, np.random.default_rng(0))
         test = sign_test(difference.to_numpy())
-        rows.append({"encoder": results.encoder, "sizes": f"{other} against {chunkings[0]}", "difference": interval.mean,
-                     "low": interval.low, "high": interval.high, "better": test.wins, "worse": test.losses, "p": test.p})
+        rows.append({"encoder": results.encoder, "sizes": f"{other} against {chunkings[0]}",
+                     "difference": interval.mean, "low": interval.low, "high": interval.high,
+                     "better": test.wins, "worse": test.losses, "p": test.p})
     return rows
 
 
 def _context(results: Sequence[Results]) -> Section:
-    columns = {each.encoder: pd.Series({name.removeprefix("context/"): value for name, value in each.figures().items()
-                                        if name.startswith("context/")}) for each in results}
+    columns = {each.encoder: _named(each, "context") for each in results}
     lucky = luck(results, [name for values in columns.values() for name in values.index])
     if len(lucky):
         columns["luck"] = lucky
@@ -107,17 +103,15 @@ def _context(results: Sequence[Results]) -> Section:
             shares = {each.encoder: each.abilities(metric).set_index("ability")["value"] for each in able}
             tables.append(wide(f"{metric} by ability", shares, "ability"))
             drawn |= {"abilities": figures.ability_bars(able)} if metric == "Answer@10" else {}
-    return Section("Document, answer and evidence at K", "Document@K: the best-ranked target document is among the first K. "
-                   "Answer@K: an answer chunk is among the first K of the whole index. EvidenceRecall@K: the share of the "
-                   "evidence's groups found among the document's first K other chunks, where the document itself is among "
-                   "the first 10. Luck: a query with one target and one answer chunk, ranked at random.", tables, drawn)
+    return Section("Document, answer and evidence at K", words.CONTEXT, tables, drawn)
 
 
 def luck(results: Sequence[Results], names: Sequence[str]) -> pd.Series:
     """What a random order finds of one target document, or of one answer chunk, at K: mean over tasks of K / size."""
     tasks = pd.concat([each.tasks for each in results]).drop_duplicates("task").set_index("task")
     chunks = {task: size for each in results for task, size in _index_sizes(each).items()}
-    sizes = {"Document": tasks.documents.to_numpy(float), "Answer": np.array([chunks.get(task, np.nan) for task in tasks.index])}
+    sizes = {"Document": tasks.documents.to_numpy(float),
+             "Answer": np.array([chunks.get(task, np.nan) for task in tasks.index])}
     found = {}
     for name in dict.fromkeys(names):
         metric, _, k = name.partition("@")
@@ -134,11 +128,8 @@ def _index_sizes(results: Results) -> dict[str, int]:
 
 
 def _spans(results: Sequence[Results]) -> Section:
-    columns = {each.encoder: pd.Series({name.removeprefix("spans/"): value for name, value in each.figures().items()
-                                        if name.startswith("spans/")}) for each in results}
-    return Section("Answer spans in what a reader gets", "SpanHit: one of the top chunks covers an answer span of the named "
-                   "document whole. UnionHit: they cover it together without a gap. `@Ntok`: the chunks that fit N tokens of "
-                   "context.", [wide("Means over queries", columns, "figure")])
+    columns = {each.encoder: _named(each, "spans") for each in results}
+    return Section("Answer spans in what a reader gets", words.SPANS, [wide("Means over queries", columns, "figure")])
 
 
 def _needle(results: Sequence[Results]) -> Section:
@@ -149,17 +140,15 @@ def _needle(results: Sequence[Results]) -> Section:
     found = pd.concat([found, chance], ignore_index=True).astype({"length": "Int64", "questions": "Int64"})
     kinds = pd.concat([needle_figures.summary(each, ("category",)).assign(encoder=each.encoder) for each in results],
                       ignore_index=True)[["encoder", "category", "length", *needle_figures.CHANCE]]
-    depths = pd.concat([needle_figures.by_depth(each).assign(encoder=each.encoder) for each in results], ignore_index=True)
-    drawn = {f"needle-{name.lower()}": figures.needle_curves(summaries, name) for name in ("Normalised", "Preferred", "AUC")}
-    return Section("Needles: one sentence in a long text", "Normalised: the question's similarity to the haystack over that "
-                   "to the needle alone; NormalisedChance: the same for the haystack's twin without a needle (dotted). "
-                   "Preferred: share of haystacks above their own twin. AUC: share of all pairs of a haystack and a twin in "
-                   "which the haystack is above. The curves are of the default order without expansion.",
+    depths = pd.concat([needle_figures.by_depth(each).assign(encoder=each.encoder) for each in results],
+                       ignore_index=True)[["encoder", "length", "depth", "Normalised", "NormalisedChance"]]
+    drawn = {f"needle-{name.lower()}": figures.needle_curves(summaries, name)
+             for name in ("Normalised", "Preferred", "AUC")}
+    return Section("Needles: one sentence in a long text", words.NEEDLE,
                    [table("By question, order, expansion and length", found[
                        [*order, *(name for name in found.columns if name not in order)]], labels=4),
                     table("By semantic category, all questions", kinds, labels=2),
-                    table("By depth of the needle (0 the start, 1 the end), all questions", depths[
-                        ["encoder", "length", "depth", "Normalised", "NormalisedChance"]])],
+                    table("By depth of the needle (0 the start, 1 the end), all questions", depths)],
                    drawn | {"needle-depths": figures.needle_depths(results)})
 
 
@@ -169,6 +158,13 @@ def _other(results: Sequence[Results], suite: str) -> Section:
     rows = rows[rows.suite == suite].astype({"task": str, "chunking": str, "precision": str, "metric": str})
     return Section(suite, "Means over queries.", [table("Every setting", rows[
         ["encoder", "task", "chunking", "precision", "metric", "dimension", "value", "queries"]], labels=5)])
+
+
+def _named(results: Results, suite: str) -> pd.Series:
+    """The suite's headline figures by their names without it."""
+    found = {name.removeprefix(f"{suite}/"): value for name, value in results.figures().items()
+             if name.startswith(f"{suite}/")}
+    return pd.Series(found, dtype=float)
 
 
 def _by_task(results: Sequence[Results], suite: str) -> dict[str, pd.Series]:
@@ -182,8 +178,8 @@ def _by_task(results: Sequence[Results], suite: str) -> dict[str, pd.Series]:
 
 SECTIONS: dict[str, Callable[[Sequence[Results]], Section]] = {
     "conteb": _conteb,
-    "q2c": _domains("q2c", "q2c: query to chunk", "nDCG@10 over the flat index of all chunks of a task."),
-    "q2d": _domains("q2d", "q2d: query to document", "nDCG@10, graded; a document counts as its best chunk."),
+    "q2c": _domains("q2c", "q2c: query to chunk", words.Q2C),
+    "q2d": _domains("q2d", "q2d: query to document", words.Q2D),
     "storage": _storage,
     "chunk-size": _chunk_size,
     "context": _context,

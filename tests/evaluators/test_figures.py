@@ -49,14 +49,6 @@ def results():
     return [evaluate(Words(name, tokenizer), [task], dimensions=(26, 8), chunk_sizes=(8, 16, 32)) for name in ("a", "b")]
 
 
-def test_every_figure_of_the_sources(results, tmp_path):
-    found = figures.figures_of(*results)
-    assert set(found) == {"chunk-size", "storage", "q2c-domains", "q2d-domains", "context", "abilities"}
-    for name, figure in found.items():
-        figure.savefig(tmp_path / f"{name}.png", dpi=50)
-        assert (tmp_path / f"{name}.png").stat().st_size > 3_000
-
-
 def test_the_curve_shows_the_values(results):
     axes = figures.chunk_size_curve(results).axes[0]
     x, y = axes.lines[0].get_data()
