@@ -38,7 +38,8 @@ export RAY_USAGE_STATS_ENABLED=0 RAY_SYMMETRIC_RUN_CLUSTER_WAIT_TIMEOUT=600
 HEAD=$(scontrol show hostnames "$SLURM_JOB_NODELIST" | head -n 1)
 ADDRESS=$(getent ahostsv4 "$HEAD" | awk 'NR == 1 {{ print $1 }}')
 
-STOPPED= TIMER=
+STOPPED=""
+TIMER=""
 # shellcheck disable=SC2317,SC2329  # the trap calls it
 stop_driver() {{  # Slurm's signal before the limit: the driver ends at its trials' next checkpoints, or at once when time runs out
   STOPPED=yes
@@ -46,7 +47,7 @@ stop_driver() {{  # Slurm's signal before the limit: the driver ends at its tria
   TIMER=$!
 }}
 trap stop_driver USR1 TERM
-trap 'kill $TIMER 2>/dev/null || true; rm -rf "$PRIVATE" "$SCRATCH"' EXIT
+trap '[ -z "$TIMER" ] || kill "$TIMER" 2>/dev/null || true; rm -rf "$PRIVATE" "$SCRATCH"' EXIT
 
 # shellcheck disable=SC2016  # the inner shell expands these
 srun --ntasks="$SLURM_JOB_NUM_NODES" --ntasks-per-node=1 --kill-on-bad-exit=0 \\

@@ -15,7 +15,6 @@ def test_each_kind_is_printed_and_nothing_else(what):
     assert done.stdout and not done.stderr
     if what not in ("slurm", "docker"):
         assert list(yaml.safe_load_all(done.stdout))
-    assert stockpot("cluster", "render", what, EXAMPLE).stdout == done.stdout
 
 
 def test_a_sweep_travels_inside():
