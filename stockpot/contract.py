@@ -66,5 +66,5 @@ def _trial(folder: Path, trial: Trial, runs: dict[str, str]) -> dict[str, Any]:
         "params": trial.params,
         "varied": trial.varied,
         "metrics": last_metrics(trial),
-        "checkpoints": [str(folder / trial.checkpoints[step].folder) for step in sorted(trial.checkpoints)],
+        "checkpoints": [str(folder / c.folder) for _, c in sorted(trial.checkpoints.items()) if not c.removed],
     }

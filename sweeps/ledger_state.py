@@ -35,6 +35,8 @@ from sweeps.numbers import NOTHING, Numbers
 ENDS = ("finished", "stopped", "failed")
 NOT_COMPARED = {"time", "seconds", "system", "folder", "per_query", "trial_id", "sweep_id", "run_id", "host", "reason"}
 
+NO_DRIVERS = ("removed", "opening")
+"""Kinds of events that say nothing of how long a driver worked."""
 UNTRAINED = "untrained student"
 """The baseline that constraints compare with: base+ as it is."""
 
@@ -123,7 +125,7 @@ class LedgerState(Worked):
     baselines: dict[tuple[str, str], Scores] = field(default_factory=dict)  # by (name, split)
     soup: dict[tuple[str, str], dict[str, Any]] = field(default_factory=dict)  # by (what, key)
     openings: list[dict[str, Any]] = field(default_factory=list)
-    updated: float = 0.0  # time of the newest event
+    updated: float = 0.0  # time of the driver's newest event
 
 
 def fold(state: LedgerState, event: Mapping[str, Any]) -> bool:
@@ -132,7 +134,7 @@ def fold(state: LedgerState, event: Mapping[str, Any]) -> bool:
     if kind not in _FOLDS:
         raise Contradiction(f"unknown kind of event {kind!r}; known: {', '.join(_FOLDS)}")
     new = _FOLDS[kind](state, event)
-    if new:
+    if new and kind not in NO_DRIVERS:
         state.updated = max(state.updated, event["time"])
     return new
 

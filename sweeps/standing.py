@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from sweeps.ledger_state import ENDS, UNTRAINED, Worked, extended
+from sweeps.ledger_state import ENDS, NO_DRIVERS, UNTRAINED, Worked, extended
 from sweeps.pareto import front, not_dominated
 
 @dataclass(slots=True)
@@ -110,7 +110,8 @@ class Standing(Worked):
         fold = getattr(self, f"_{event['kind']}", None)
         if fold:
             fold(event)
-        self.updated = max(self.updated, event["time"])
+        if event["kind"] not in NO_DRIVERS:
+            self.updated = max(self.updated, event["time"])
 
     def _sweep(self, event: Mapping[str, Any]) -> None:
         self.sweep = dict(event)

@@ -1,4 +1,4 @@
-"""`stockpot checkpoint show | verify`: what a checkpoint is, and whether its bytes are whole."""
+"""`stockpot checkpoint show | verify | pin | unpin`: what a checkpoint is, whether its bytes are whole, whether it stays."""
 
 from __future__ import annotations
 
@@ -31,3 +31,21 @@ def verify(folder: Folder) -> None:
     if problems:
         raise InputError(problems)
     typer.echo(f"{folder}: whole, every file as its manifest says")
+
+
+@app.command()
+def pin(folder: Folder) -> None:
+    """Keeps a checkpoint from `stockpot gc`, until it is unpinned."""
+    from sweeps import gc
+
+    gc.pin(folder)
+    typer.echo(f"{folder}: pinned")
+
+
+@app.command()
+def unpin(folder: Folder) -> None:
+    """Lets `stockpot gc` judge the checkpoint as any other."""
+    from sweeps import gc
+
+    gc.unpin(folder)
+    typer.echo(f"{folder}: no longer pinned")

@@ -67,8 +67,11 @@ class Kitchen:
             Member(trial.ordinal, step, self.folder / checkpoint.folder, checkpoint.scores["dev"].figures)
             for trial in self.ledger.state().trials.values()
             for step, checkpoint in sorted(trial.checkpoints.items())
-            if "dev" in checkpoint.scores and trial.status != "failed"
+            if "dev" in checkpoint.scores and trial.status != "failed" and not checkpoint.removed
         ]
+        removed = sum(bool(c.removed) for t in self.ledger.state().trials.values() for c in t.checkpoints.values())
+        if removed:
+            self.say(f"{removed} checkpoints were removed by `stockpot gc`: no ingredients")
         if not found:
             raise InputError(Problem(str(self.folder), "no checkpoint has scores on dev yet: let the sweep finish, or --resume it"))
         found = self._within_constraints(found)
