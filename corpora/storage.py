@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path, PurePosixPath
 from typing import TypeVar
 from urllib.parse import urlsplit
@@ -56,7 +56,7 @@ class Storage:
             try:
                 with self._fs.open_input_stream(self._path(name)) as stream:
                     return stream.read()
-            except FileNotFoundError:
+            except (FileNotFoundError, NotADirectoryError):
                 return None
 
         return self._tried(f"read {name}", get)
@@ -92,21 +92,17 @@ class Storage:
         return True
 
     def names(self, under: str) -> list[str]:
-        """Objects right under `under`, in order; no folders."""
-        def ask() -> list[str]:
-            infos = self._fs.get_file_info(fs.FileSelector(self._path(under), allow_not_found=True))
-            return sorted(info.base_name for info in infos if info.type == fs.FileType.File)
-
-        return self._tried(f"list {under}", ask)
-
-    def folders(self, under: str) -> Iterator[str]:
-        """Names of all whole folders below `under`, in order."""
+        """Every object below `under`, in order, by its whole name."""
         def ask() -> list[str]:
             selector = fs.FileSelector(self._path(under), recursive=True, allow_not_found=True)
-            return [info.path for info in self._fs.get_file_info(selector) if info.base_name == MARK]
+            return [info.path for info in self._fs.get_file_info(selector) if info.type == fs.FileType.File]
 
-        for path in sorted(self._tried(f"list {under}", ask)):
-            yield PurePosixPath(path).parent.relative_to(PurePosixPath(self._root)).as_posix()
+        root = PurePosixPath(self._root)
+        return sorted(PurePosixPath(path).relative_to(root).as_posix() for path in self._tried(f"list {under or 'it'}", ask))
+
+    def folders(self, under: str) -> list[str]:
+        """Every whole folder below `under`, in order, by its whole name."""
+        return [name.removesuffix(f"/{MARK}") for name in self.names(under) if name.endswith(f"/{MARK}")]
 
     def _upload(self, file: Path, name: str) -> None:
         def put() -> None:
