@@ -49,11 +49,12 @@ def warnings(config: SweepConfig, splits: Splits) -> Iterator[Problem]:
         families = sum(family_count(corpus) for corpus in splits["confirm"])
         if families < FAMILIES:
             yield Problem("corpora.confirm", f"has {families} families; under {FAMILIES} no soup can be certified")
-    if config.order == "deterministic" and config.budget.hours:
-        yield Problem(
-            "budget.hours", "how many trials fit depends on timing, which `order: deterministic` promises not to"
-        )
-    steps = list(candidates(config.space.entries.get("steps", default_of("steps"))))
+    for key in ("hours", "gpu_hours") if config.order == "deterministic" else ():
+        if getattr(config.budget, key):
+            yield Problem(
+                f"budget.{key}", "how many trials fit depends on timing, which `order: deterministic` promises not to"
+            )
+    steps = list(candidates(config.space.entries.get("steps", default_of("steps", config.space.model))))
     if config.scheduler.kind != "none" and config.scheduler.grace >= max(steps):
         yield Problem("scheduler.grace", f"no trial has more than {max(steps)} steps: nothing will be stopped")
     points, asked = config.space.size, config.search.trials
