@@ -10,12 +10,12 @@ from sweeps.space import Entry, Real, Space, Suggestion, default_of
 
 def default_setting(space: Space) -> Suggestion:
     """Each searched field at the recipe's own default where its entry holds it, else at the entry's middle."""
-    return space.suggest(_middle)
+    return space.suggest(lambda name, entry: _middle(entry, default_of(name, space.model)))
 
 
-def _middle(name: str, entry: Entry) -> Any:
+def _middle(entry: Entry, default: Any) -> Any:
     try:
-        return entry.own(default_of(name))
+        return entry.own(default)
     except LookupError:
         pass
     if isinstance(entry, Real):

@@ -11,11 +11,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from sweeps.config import Evaluation
-from trainables.recipe import Recipe
+from trainables.recipe import LoopRecipe
 
 CHARACTERS_PER_TOKEN = 4.2  # of English prose under a WordPiece vocabulary
 SPEED = {"cpu": 4e10, "gpu": 5e13}  # operations a second: one CPU thread in float32, one accelerator in bf16
 TRAINED_BYTES, KEPT_BYTES, STATE_BYTES = 16, 4, 8  # a parameter: in training memory; in a checkpoint; in its state
+BATCH = 16  # documents a step of a trainer that does not say
 ACTIVATIONS = 40  # numbers kept for the backward pass, a token, layer and unit of width
 
 
@@ -82,7 +83,7 @@ def estimate(
     model: ModelSize,
     train: CorpusSize,
     dev: CorpusSize,
-    recipes: Sequence[Recipe],
+    recipes: Sequence[LoopRecipe],
     trials: int,
     encodes: int,
     slots: int,
@@ -92,7 +93,7 @@ def estimate(
     mean = 1 / len(recipes)
     steps = mean * sum(recipe.steps for recipe in recipes)
     checkpoints = mean * sum(-(-recipe.steps // recipe.checkpoint_every) for recipe in recipes)
-    batch = mean * sum(recipe.documents_per_batch for recipe in recipes) * train.tokens_each
+    batch = mean * sum(getattr(recipe, "documents_per_batch", BATCH) for recipe in recipes) * train.tokens_each
     threads = mean * sum(recipe.threads for recipe in recipes)
     speed = SPEED["gpu"] * gpus if gpus else SPEED["cpu"] * threads
     training = trials * steps * 3 * model.operations(batch, train.tokens_each) / speed / 3600

@@ -7,7 +7,7 @@ import shutil
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -24,6 +24,9 @@ from sweeps.plan_hash import plan_hash
 from sweeps.plan_inputs import read_model, read_splits, size_of
 from sweeps.search import Searcher
 
+if TYPE_CHECKING:
+    from sweeps.probe import Probe
+
 SAMPLED = 64  # recipes of the space behind the estimate
 
 
@@ -32,6 +35,7 @@ class Plan:
     """
     data: the hash of each split's corpora, and of the teacher's file.
     machines: what trials would run on; none where they run on a cluster that was not asked.
+    probe: what a short trial took; then `estimate` follows it, and `rough` is what it was before.
     """
 
     config: SweepConfig
@@ -44,10 +48,12 @@ class Plan:
     mlflow: MLflowLoad
     machines: tuple[Machine, ...]
     warnings: tuple[Problem, ...]
+    rough: Estimate | None = None
+    probe: Probe | None = None
 
     @property
     def hashes(self) -> dict[str, str]:
-        return {"config": self.config.sha256, "data": repr(sorted(self.data.items())), "code": code_hash()}
+        return {"config": self.config.sha256, "data": repr(sorted(self.data.items())), "code": code_hash(self.config.trainer)}
 
     @property
     def name(self) -> str:
@@ -64,6 +70,8 @@ class Plan:
             "space": list(self.space),
             "points": self.points,
             "estimate": asdict(self.estimate),
+            "rough_estimate": self.rough and asdict(self.rough),
+            "probe": self.probe and asdict(self.probe),
             "machines": [{**asdict(one), "slots": one.slots(self.config.resources)} for one in self.machines],
             "mlflow": asdict(self.mlflow),
             "warnings": [str(warning) for warning in self.warnings],
@@ -86,7 +94,9 @@ class Plan:
             f"trials: {found.trials}, {config.resources.slots} at a time, order {config.order}",
             f"at most {found.steps:,} steps and {found.checkpoints} checkpoints{stopped}",
             f"about {found.training_tokens / 1e6:,.1f} million training tokens",
-            f"time: {found.told()}: estimates, within a factor of two or so",
+            *(self.probe.lines() if self.probe else ()),
+            *([f"time estimated: {self.rough.told()}"] if self.rough else ()),
+            f"time: {found.told()}: {'as the probe ran' if self.probe else 'estimates, within a factor of two or so'}",
             f"disk {found.disk_gb:.2f} GB, memory {found.memory_gb:.2f} GB a trial",
         ]
         told += [

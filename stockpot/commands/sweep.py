@@ -25,8 +25,13 @@ def register(app: typer.Typer) -> None:
         app.command()(command)
 
 
-def plan(file: SweepFile, noise: NoiseFile = None, json_output: Json = False) -> None:
-    """Says what a sweep would do, or everything that is wrong with it at once; starts nothing.
+def plan(
+    file: SweepFile,
+    probe: Annotated[bool, typer.Option("--probe", help="Time a short trial of the default setting first: minutes that make the estimate right.")] = False,
+    noise: NoiseFile = None,
+    json_output: Json = False,
+) -> None:
+    """Says what a sweep would do, or everything that is wrong with it at once; starts nothing (but see --probe).
 
     Where RAY_ADDRESS names a cluster, its nodes are asked what they hold.
     """
@@ -36,6 +41,10 @@ def plan(file: SweepFile, noise: NoiseFile = None, json_output: Json = False) ->
     address = os.environ.get("RAY_ADDRESS")
     planned = plan.plan(config.load(file), ray_machines(address) if address else None)
     known = _noise(noise, planned)
+    if probe:
+        from sweeps.probe import probed
+
+        planned = probed(planned, lambda line: output.progress.print(line, markup=False, soft_wrap=True))
     if json_output:
         output.print_json(planned.json() | ({"noise": known.json()} if known else {}))
         return
