@@ -61,9 +61,9 @@ def compare(
 ) -> pd.DataFrame:
     """One row per pair, figure and task, and one for the mean over tasks; the first is compared with every other.
 
-    Interval: paired bootstrap of b - a over families; all rows of a pair share the families of a resample. p: exact sign
-    test on discordant queries; p_holm: Holm over the tasks of the figure. One is better only where the interval
-    excludes 0, p_holm <= 1 - level, and there are enough families to tell.
+    Interval: paired bootstrap of b - a over families; all rows of a pair share the families of a resample. p: exact
+    sign test on discordant queries; p_holm: Holm over the tasks of the figure. One is better only where the interval
+    excludes 0, p_holm <= 1 - level, both point the same way, and there are enough families to tell.
     """
     pairs = combinations(results, 2) if every_pair else ((results[0], other) for other in results[1:])
     rows = [row for a, b in pairs for row in _pair(a, b, figures, rng, resamples, level)]
@@ -97,8 +97,10 @@ def _pair(
             tests.append(sign_test(pooled.difference.to_numpy()))
             told.append(_told(pooled, list(parts.values()), means[:, at], level))
             labels, adjusted = [*labels, ALL], [*adjusted, tests[-1].p]
-        for task, test, p_holm, (value_a, value_b, low, high, families) in zip(labels, tests, adjusted, told, strict=True):
-            real = (low > 0 or high < 0) and p_holm <= 1 - level + 1e-12 and families >= FAMILIES
+        for task, test, p_holm, means_of in zip(labels, tests, adjusted, told, strict=True):
+            value_a, value_b, low, high, families = means_of
+            agreed = (low > 0 and test.wins > test.losses) or (high < 0 and test.losses > test.wins)
+            real = agreed and p_holm <= 1 - level + 1e-12 and families >= FAMILIES
             verdict = f"{_better(a, b, figure, value_b - value_a)} better" if real else SAME
             rows.append((figure, task, a.encoder, b.encoder, value_a, value_b, value_b - value_a, low, high, test.wins,
                          test.losses, test.p, p_holm, families, verdict))
@@ -122,8 +124,8 @@ def _better(a: Results, b: Results, figure: str, difference: float) -> str:
 def _refuse_other_corpora(a: Results, b: Results, of_a: set[str], of_b: set[str]) -> None:
     """The tasks that each has a figure for must be the same, on corpora of the same content."""
     held = [each.tasks.set_index("task").corpus_sha256 for each in (a, b)]
-    problems = [Problem(f"task {task!r}", f"{a.encoder} was evaluated on the corpus {held[0][task][:12]}, {b.encoder} on "
-                        f"{held[1][task][:12]}: compare like with like")
+    problems = [Problem(f"task {task!r}", f"{a.encoder} was evaluated on the corpus {held[0][task][:12]}, {b.encoder} "
+                        f"on {held[1][task][:12]}: compare like with like")
                 for task in sorted(of_a & of_b) if held[0][task] != held[1][task]]
     problems += [Problem(f"task {task!r}", f"{one.encoder} has it, {other.encoder} has not: evaluate both on it")
                  for one, other, more in ((a, b, of_a - of_b), (b, a, of_b - of_a)) for task in sorted(more)]
@@ -138,7 +140,7 @@ def _refuse_missing(a: Results, b: Results, figure: str, both: pd.DataFrame) -> 
         for task, part in both[both[name].isna()].groupby("task", sort=False):
             lacking = [query for _, query in part.index]
             shown = ", ".join(map(repr, lacking[:_SHOWN])) + (", ..." if len(lacking) > _SHOWN else "")
-            problems.append(Problem(f"{figure} on task {task!r}", f"{other.encoder} has no value for {len(lacking)} queries "
-                                    f"that {one.encoder} has: {shown}; evaluate both in the same way"))
+            problems.append(Problem(f"{figure} on task {task!r}", f"{other.encoder} has no value for {len(lacking)} "
+                                    f"queries that {one.encoder} has: {shown}; evaluate both in the same way"))
     if problems:
         raise InputError(problems)

@@ -1,8 +1,8 @@
 """Results in the JSON form of the mteb library: one file a task and suite, read by its `TaskResult.from_disk`.
 
 mteb's task has one main score, so each of our suites on a task is a task there, `{task}-{suite}`; the sizes of
-chunk-size and the settings of storage are its subsets. The dataset's revision is the corpus's SHA-256. `mteb_version` is
-null: mteb did not measure this.
+chunk-size and the settings of storage are its subsets. The dataset's revision is the corpus's SHA-256. `mteb_version`
+is null: mteb did not measure this.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from evaluators.trec import file_stem
 MAIN = ("nDCG@10", "Answer@10", "SpanHit@10")
 """The first of these that a suite has is its main score; else its first metric."""
 LANGUAGE = "und-Zyyy"
-"""Undetermined in language (ISO 639) and script (ISO 15924): mteb averages over languages, so that there must be one."""
+"""Undetermined in language (ISO 639) and script (ISO 15924): mteb averages over languages, so there must be one."""
 SPLIT = "test"
 """mteb's name for what is evaluated, where the task names no split of its own."""
 

@@ -52,8 +52,9 @@ def _named(state: LedgerState, place: str, which: str, split: str) -> tuple[str,
     known = [each for each in sorted(held) if split in held[each].scores]
     chosen = step or (str(known[-1]) if known else "")
     if not chosen.isdecimal() or int(chosen) not in known:
-        raise InputError(Problem(place, f"trial {ordinal} has no checkpoint{f' of step {step}' if step else ''} that was "
-                                 f"evaluated on {split}; evaluated are the steps {', '.join(map(str, known)) or 'none'}"))
+        which = f"checkpoint of step {step}" if step else "checkpoint"
+        raise InputError(Problem(place, f"trial {ordinal} has no {which} that was evaluated on {split}; evaluated are "
+                                 f"the steps {', '.join(map(str, known)) or 'none'}"))
     return f"trial {ordinal}, step {chosen}", held[int(chosen)].scores[split]
 
 

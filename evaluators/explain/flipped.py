@@ -1,4 +1,4 @@
-"""The queries that flipped between two evaluations, each with what was asked for, what both retrieved, and the teacher."""
+"""The queries that flipped between two evaluations: what was asked for, what both retrieved, what the teacher said."""
 
 from __future__ import annotations
 
@@ -82,7 +82,8 @@ class Explainer:
         self, corpora: Sequence[Corpus], tokenizer: Tokenizer | None, teachers: Sequence[TeacherScores], top: int,
     ):
         self.texts: Mapping[str, Texts] = {corpus.sha256: Texts(corpus, tokenizer) for corpus in corpora}
-        self.queries = {sha256: {query.id: query for query in texts.corpus.queries} for sha256, texts in self.texts.items()}
+        self.queries = {sha256: {query.id: query for query in texts.corpus.queries}
+                        for sha256, texts in self.texts.items()}
         self.teachers, self.top = teachers, top
 
     def explain(self, a: Compared, b: Compared, figure: str, most: int) -> tuple[list[Flip], int]:
@@ -109,7 +110,9 @@ class Explainer:
                                    *self._heat(query, document, layers)))
         return tuple(found)
 
-    def _heat(self, query: Query, document: Document, layers: dict[str, list[Span]]) -> tuple[Markup | None, float, float]:
+    def _heat(
+        self, query: Query, document: Document, layers: dict[str, list[Span]],
+    ) -> tuple[Markup | None, float, float]:
         for teacher in self.teachers:
             rows = teacher.rows(query.id, document.id)
             if rows is not None:

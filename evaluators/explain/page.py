@@ -15,6 +15,9 @@ from evaluators.figures import difference_forest
 from evaluators.report.page import environment, html
 from evaluators.report.parts import Section, Table, number, table
 
+HOW = """The same queries of the same corpora, paired. The interval is a bootstrap over families of documents; p is of
+an exact sign test on the queries whose values differ, adjusted by Holm over the tasks of a figure. One is better only
+where the interval excludes 0, the adjusted p is 0.05 or less, and there are families enough to tell."""
 SHADES = ("#f3f6fb", "#dfe8f4", "#c9d8ec", "#b0c6e2", "#95b2d7", "#799ccb", "#5c85bd", "#3f6dae")
 """From light to dark in one hue, so that a print in grey keeps the order."""
 STYLE = """
@@ -33,14 +36,16 @@ article { border-top: 1px solid #999; margin-top: 1.5rem; }
 FLIPS = """{% for one in explained %}<section>
 <h2>{{ one.a.letter }} and {{ one.b.letter }}: queries that flipped, {{ one.figure }}</h2>
 <p>{{ one.flips | length }} of {{ one.total }} queries whose value differs, the largest change first. In the texts
-<span class="answer">an answer</span>, <span class="evidence">evidence</span>.{% if one.hint %} {{ one.hint }}{% endif %}</p>
+<span class="answer">an answer</span>, <span class="evidence">evidence</span>.
+{{ one.hint }}</p>
 {% for flip in one.flips %}<article>
 <h3>{{ flip.text or flip.query }}</h3>
 <p>Query {{ flip.query }} of {{ flip.task }}: {{ one.a.letter }} {{ flip.value_a | number }}, \
 {{ one.b.letter }} {{ flip.value_b | number }}.</p>
 {% for asked in flip.asked %}<p class="text">Asked for, in {{ asked.title or asked.document }}: {{ asked.passages }}</p>
-{% if asked.heat is not none %}<details><summary>What the teacher scored in {{ asked.document }}: white {{ asked.low | number }} \
-to darkest {{ asked.high | number }}</summary><p class="text">{{ asked.heat }}</p></details>
+{% if asked.heat is not none %}<details><summary>What the teacher scored in {{ asked.document }}: \
+white {{ asked.low | number }} to darkest {{ asked.high | number }}</summary>\
+<p class="text">{{ asked.heat }}</p></details>
 {% endif %}{% endfor %}{% if flip.retrieved.values() | select | list %}<div class="sides">
 {% for letter, chunks in flip.retrieved.items() %}<div><h4>{{ letter }} retrieved</h4>
 {% if chunks is none %}<p>No run of this figure.</p>{% endif %}
@@ -86,8 +91,9 @@ def comparison_table(rows: pd.DataFrame) -> Table:
     shown = pd.DataFrame({
         "figure": rows.figure, "task": rows.task, a: rows.value_a, b: rows.value_b, f"{b} - {a}": rows.difference,
         "95% interval": [f"[{low:.4f}, {high:.4f}]" for low, high in zip(rows.low, rows.high, strict=True)],
-        f"{b} higher": rows.wins, f"{a} higher": rows.losses, "p": rows.p.map(_small), "p (Holm)": rows.p_holm.map(_small),
-        "families": rows.families, "verdict": rows.verdict,
+        f"{b} higher": rows.wins, f"{a} higher": rows.losses,
+        "p": rows.p.map(_small), "p (Holm)": rows.p_holm.map(_small), "families": rows.families,
+        "verdict": rows.verdict,
     })  # fmt: skip
     return table(f"{a} and {b}", shown, labels=2)
 
@@ -99,10 +105,7 @@ def _small(p: float) -> str:
 def _what(compared: Sequence[Compared]) -> Section:
     encoders = Table("Evaluations", ("", "from", "encoder"), tuple((e.letter, e.place, e.encoder) for e in compared), 3)
     tasks = compared[0].results.tasks[["task", "corpus_sha256", "documents", "queries"]]
-    return Section("What was compared", "The same queries of the same corpora, paired. The interval is a bootstrap over families "
-                   "of documents; p is of an exact sign test on the queries whose values differ, adjusted by Holm over the "
-                   "tasks of a figure. One is better only where the interval excludes 0, the adjusted p is 0.05 or less, and "
-                   "there are families enough to tell.", [encoders, table("Corpora", tasks, labels=2)])
+    return Section("What was compared", HOW, [encoders, table("Corpora", tasks, labels=2)])
 
 
 def _pairs(rows: pd.DataFrame) -> list[Section]:
@@ -110,6 +113,6 @@ def _pairs(rows: pd.DataFrame) -> list[Section]:
     for (a, b), part in rows.groupby(["a", "b"], sort=False):
         shares = part[part[["value_a", "value_b"]].max(axis=1).le(1) & part[["value_a", "value_b"]].min(axis=1).ge(0)]
         forest = {f"differences-{a}-{b}": difference_forest(shares)} if len(shares) else {}
-        found.append(Section(f"{a} and {b}", f"Right of 0: {b} is higher. Figures that are no shares stand in the table only.",
-                             [comparison_table(part)], forest))
+        text = f"Right of 0: {b} is higher. Figures that are no shares stand in the table only."
+        found.append(Section(f"{a} and {b}", text, [comparison_table(part)], forest))
     return found

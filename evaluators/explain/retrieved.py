@@ -62,8 +62,8 @@ class Texts:
         document = self.documents.get(name)
         span = self.spans(document, chunking).get(int(number)) if document is not None and number.isdigit() else None
         if span is None:
-            raise InputError(Problem(where, f"{identifier!r} is no chunk of the corpus {self.corpus.name!r} under the chunking "
-                                     f"{chunking}: give the corpus, and the tokenizer, that were evaluated"))
+            raise InputError(Problem(where, f"{identifier!r} is no chunk of the corpus {self.corpus.name!r} under the "
+                                     f"chunking {chunking}: give the corpus, and the tokenizer, that were evaluated"))
         return Hit(rank, score, identifier, document, span)
 
     def spans(self, document: Document, chunking: str) -> dict[int, Span]:
@@ -79,8 +79,8 @@ class Texts:
         if self.tokenizer is not None:
             return chunk_table(alone, chunking, self.tokenizer.encode([document.text]))
         if chunking.startswith("tokens:"):
-            raise InputError(Problem("--tokenizer", f"the chunks {chunking} count tokens: name a folder with the tokenizer that "
-                                     "cut them, such as the checkpoint's"))
+            raise InputError(Problem("--tokenizer", f"the chunks {chunking} count tokens: name a folder with the "
+                                     "tokenizer that cut them, such as the checkpoint's"))
         return chunk_table(alone, chunking)
 
 

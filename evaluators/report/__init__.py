@@ -1,4 +1,4 @@
-"""What an evaluation found, as one page: `report.md` with its figures beside it, and `report.html`, whole in one file."""
+"""What an evaluation found, as a page: `report.md` with its figures beside it, `report.html` whole in one file."""
 
 from __future__ import annotations
 

@@ -65,6 +65,13 @@ def test_a_verdict_needs_interval_holm_and_families():
     assert thin.low > 0 and thin.p == pytest.approx(2 / 2**5) and thin.verdict == SAME
 
 
+def test_a_mean_and_a_count_that_disagree_tell_nothing():
+    """In each of six families one query gains much and five lose a little."""
+    row = compare([made("a", {"t": [0.5] * 36}, families=6), made("b", {"t": [1.0] * 6 + [0.49] * 30}, families=6)],
+                  ["q2c/nDCG@10"], np.random.default_rng(0)).iloc[0]
+    assert row.low > 0 and (row.wins, row.losses) == (6, 30) and row.p < 0.001 and row.verdict == SAME
+
+
 def test_less_is_better_for_what_is_lost_or_paid():
     less, more = (made(name, {"t": [value] * 12}, "chunk-size/drop") for name, value in (("l", 1.0), ("m", 9.0)))
     assert compare([less, more], ["chunk-size/drop"], np.random.default_rng(0), 200).verdict.tolist() == ["l better"]
@@ -83,7 +90,8 @@ def test_holm_runs_over_the_tasks_and_the_mean_of_tasks_has_a_row():
 
 def test_first_against_all_or_every_pair():
     results = [made(name, {"t": [place / 4] * 7}) for place, name in enumerate("abc")]
-    pairs = [compare(results, ["q2c/nDCG@10"], np.random.default_rng(0), 50, every_pair=every) for every in (False, True)]
+    pairs = [compare(results, ["q2c/nDCG@10"], np.random.default_rng(0), 50, every_pair=every)
+             for every in (False, True)]
     assert [list(zip(found.a, found.b, strict=True)) for found in pairs] == [
         [("a", "b"), ("a", "c")], [("a", "b"), ("a", "c"), ("b", "c")]]
 
@@ -97,7 +105,8 @@ def test_flips_are_the_queries_that_changed(pair):
 def test_shared_figures_leave_settings_to_those_who_ask(pair):
     usual = shared_figures(pair)
     assert "q2d/nDCG@10" in usual and not any(name.startswith("storage/") for name in usual)
-    assert shared_figures(pair, ["storage"]) == [f"storage/nDCG@10[d=6,{each}]" for each in ("float32", "int8", "binary")]
+    assert shared_figures(pair, ["storage"]) == [f"storage/nDCG@10[d=6,{each}]"
+                                                 for each in ("float32", "int8", "binary")]
     with pytest.raises(InputError, match="figure 'q2c'.*shared are q2d/nDCG@1, "):
         shared_figures(pair, ["q2c"])
 
@@ -113,7 +122,7 @@ def test_missing_queries_and_tasks_are_named(pair):
     one = pair[0]
     query = one.figure("q2d/nDCG@10").index[0][1]
     lacking = replace(one, encoder="two", per_query=one.per_query[one.per_query["query"] != query])
-    with pytest.raises(InputError, match=f"q2d/nDCG@10 on task 'world': two has no value for 1 queries that one has: '{query}'"):
+    with pytest.raises(InputError, match=f"on task 'world': two has no value for 1 queries that one has: '{query}'"):
         compare([one, lacking], ["q2d/nDCG@10"], np.random.default_rng(0))
     other = replace(one, encoder="two", **{name: getattr(one, name).assign(task="moon")
                                            for name in ("per_query", "queries", "tasks")})

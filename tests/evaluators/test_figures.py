@@ -46,7 +46,8 @@ def results():
     queries = tuple(Query(f"q{place}", f"thing {place}", (Target(f"d{place % 3}", 1, ((0, 10),)),),
                           ability=("order", "aliases")[place % 2]) for place in range(4))
     task = Task("t", Corpus("t", documents, queries), domain="law")
-    return [evaluate(Words(name, tokenizer), [task], dimensions=(26, 8), chunk_sizes=(8, 16, 32)) for name in ("a", "b")]
+    return [evaluate(Words(name, tokenizer), [task], dimensions=(26, 8), chunk_sizes=(8, 16, 32))
+            for name in ("a", "b")]
 
 
 def test_the_curve_shows_the_values(results):
@@ -72,8 +73,9 @@ def test_encoders_differ_without_colour_at_every_k(results):
 
 
 def test_a_forest_shows_each_difference_and_fills_what_can_be_told():
-    rows = pd.DataFrame({"figure": ["q2c/nDCG@10", "q2d/nDCG@10"], "task": "t", "a": "A", "b": "B", "difference": [0.1, -0.2],
-                         "low": [-0.1, -0.3], "high": [0.3, -0.1], "verdict": ["no difference can be told", "A better"]})
+    rows = pd.DataFrame({"figure": ["q2c/nDCG@10", "q2d/nDCG@10"], "task": "t", "a": "A", "b": "B",
+                         "difference": [0.1, -0.2], "low": [-0.1, -0.3], "high": [0.3, -0.1],
+                         "verdict": ["no difference can be told", "A better"]})
     axes = figures.difference_forest(rows).axes[0]
     whiskers, hollow, filled = axes.collections
     assert [segment[:, 0].tolist() for segment in whiskers.get_segments()] == [[-0.1, 0.3], [-0.3, -0.1]]

@@ -45,9 +45,10 @@ def test_the_page_shows_flips_chunks_answers_and_shades(folders, tmp_path):
     pairs = {(query.id, target.document): len(corpus.documents[corpus.position[target.document]].text)
              for query in corpus.queries for target in query.targets}
     scores.write(tmp_path / "teacher.parquet", [
-        scores.PairRows(*pair, np.arange(length), np.arange(length) + 1, np.linspace(0, 1, length)) for pair, length in pairs.items()])
-    done = stockpot("compare", folders / "one", folders / "two", "--corpus", folders / "corpus", "--out", tmp_path / "page",
-                    "--teacher", tmp_path / "teacher.parquet", "--flips", 3, "--top", 2)
+        scores.PairRows(*pair, np.arange(length), np.arange(length) + 1, np.linspace(0, 1, length))
+        for pair, length in pairs.items()])
+    done = stockpot("compare", folders / "one", folders / "two", "--corpus", folders / "corpus",
+                    "--out", tmp_path / "page", "--teacher", tmp_path / "teacher.parquet", "--flips", 3, "--top", 2)
     assert "compare.html" in done.stderr
     page = (tmp_path / "page" / "compare.html").read_text()
     assert page.count("<article>") == 3 and page.count("A retrieved") == 3

@@ -30,8 +30,8 @@ def sides(world, tmp_path_factory):
     made = []
     for letter, sign in (("A", 1), ("B", -1)):
         runs = tmp_path_factory.mktemp(letter)
-        results = evaluate(Given(queries * sign, vectors), [Task("world", corpus)], ("q2c", "q2d", "chunk-size", "storage"),
-                           dimensions=(6, 3), chunking="given", runs=runs)
+        results = evaluate(Given(queries * sign, vectors), [Task("world", corpus)],
+                           ("q2c", "q2d", "chunk-size", "storage"), dimensions=(6, 3), chunking="given", runs=runs)
         made.append(Compared.of(letter, f"folder {letter}", results, runs))
     return made
 
@@ -87,7 +87,8 @@ def test_without_a_corpus_the_values_and_without_runs_the_answers(world, sides):
 
 def test_the_teachers_scores_are_shades_over_the_document(world, sides, tmp_path):
     corpus, _, _ = world
-    query = next(query for query in corpus.queries if query.id == flips(sides[0].results, sides[1].results, FIGURE)["query"][0])
+    changed = flips(sides[0].results, sides[1].results, FIGURE)["query"][0]
+    query = next(query for query in corpus.queries if query.id == changed)
     target = next(target for target in query.targets if target.grade > 0)
     length = len(corpus.documents[corpus.position[target.document]].text)
     scores.write(tmp_path / "t.parquet", [scores.PairRows(query.id, target.document, np.array([0]), np.array([length]),

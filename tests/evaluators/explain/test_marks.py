@@ -23,7 +23,8 @@ def characters(markup: str) -> list[tuple[str, str]]:
 @given(st.text("ab<&\"'", min_size=20, max_size=20), SPANS, SPANS)
 def test_every_character_bears_the_classes_of_its_spans(text, answers, evidence):
     layers = {"answer": answers, "evidence": evidence}
-    expected = [(each, " ".join(name for name, spans in layers.items() if any(low <= place < high for low, high in spans)))
+    expected = [(each, " ".join(name for name, spans in layers.items()
+                                if any(low <= place < high for low, high in spans)))
                 for place, each in enumerate(text)]
     assert characters(marked(text, (0, 20), layers)) == expected
     assert characters(marked(text, (5, 15), layers)) == expected[5:15]

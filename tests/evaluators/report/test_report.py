@@ -10,7 +10,7 @@ import pytest
 from tokenizers import Tokenizer as Backend
 from tokenizers import models, pre_tokenizers
 
-from corpora.documents import Corpus, Document
+from corpora.documents import Corpus, Document, Query, Target
 from corpora.tokens import Tokenizer
 from evaluators.bm25 import BM25
 from evaluators.encoder import Encoded
@@ -19,6 +19,7 @@ from evaluators.report import write_report
 from evaluators.report.evidence import intervals
 from evaluators.report.sections import luck, sections_of
 from evaluators.results import Results
+from evaluators.significance import sign_test
 from evaluators.suites.needle import NeedlePlan
 from evaluators.suites.needle_figures import summary
 from evaluators.tasks import Task
@@ -37,7 +38,9 @@ class Letters:
         return np.array([[text.lower().count(chr(97 + place)) for place in range(26)] for text in texts], np.float32)
 
     def documents(self, corpus, table):
-        return Encoded(self.queries([document.text for document in corpus.documents]), 0, 0, len(table), len(table))
+        texts = [corpus.documents[document].text[start:end]
+                 for document, (start, end) in zip(table.document, table.span, strict=True)]
+        return Encoded(self.queries(texts), 0, 0, len(table), len(table))
 
 
 def words() -> Tokenizer:
@@ -51,8 +54,9 @@ def results() -> list[Results]:
     made = []
     for sign in (1, -1):
         worlds = [random_world(seed) for seed in (5, 6)]
-        parts = [evaluate(Given(queries * sign, vectors), [Task(name, corpus, domain="law" if name == "one" else HOSTILE)],
-                          SUITES, dimensions=(6, 3), chunking="given")
+        domains = {"one": "law", "two": HOSTILE}
+        parts = [evaluate(Given(queries * sign, vectors), [Task(name, corpus, domain=domains[name])], SUITES,
+                          dimensions=(6, 3), chunking="given")
                  for name, (corpus, queries, vectors) in zip(("one", "two"), worlds, strict=True)]
         frames = {name: pd.concat([getattr(part, name).astype(object) for part in parts], ignore_index=True)
                   for name in ("per_query", "queries", "tasks", "counts")}
@@ -82,7 +86,8 @@ def test_one_file_that_loads_nothing_and_escapes_everything(results, tmp_path):
     page = Page((tmp_path / "report.html").read_text())
     assert "script" not in page.tags and HOSTILE in page.words
     assert page.tags.count("img") == len(list(tmp_path.glob("*.png")))
-    assert {path.stem for path in tmp_path.glob("*.png")} == {"conteb-tasks", "q2c-domains", "q2d-domains", "storage", "context"}
+    assert {path.stem for path in tmp_path.glob("*.png")} == {
+        "conteb-tasks", "q2c-domains", "q2d-domains", "storage", "context"}
     assert all(target.startswith(("data:image/png;base64,", "#section-")) for target in page.targets)
 
 
@@ -140,10 +145,32 @@ def test_only_what_was_measured_has_a_section(results):
         "What was evaluated", "Headline figures", "q2d"]
 
 
+def test_sizes_are_tested_in_pairs_and_abilities_have_rows():
+    words_of = [f"Thing {place} speaks of letter {chr(97 + place % 26) * 3}. " for place in range(30)]
+    documents = tuple(Document(f"d{place}", "".join(words_of[place:] + words_of[:place])) for place in range(4))
+    queries = tuple(Query(f"q{place}", f"letter {chr(97 + place) * 3}", (Target(f"d{place % 4}", 1, ((0, 10),)),),
+                          ability=("order", "aliases")[place % 2]) for place in range(8))
+    found = evaluate(Letters(), [Task("t", Corpus("t", documents, queries))], ("chunk-size", "context"),
+                     tokenizer=words(), chunk_sizes=(8, 16, 64))
+    size, context = sections_of([found])[2:]
+    assert set(size.figures) == {"chunk-size"} and set(context.figures) == {"context", "abilities"}
+    by_size = [found.values("chunk-size", "nDCG@10", chunking=f"tokens:{each}") for each in (8, 16, 64)]
+    for row, other in zip(size.tables[1].rows, by_size[1:], strict=True):
+        difference = (other - by_size[0]).to_numpy()
+        test = sign_test(difference)
+        assert row[2] == f"{difference.mean():.4f}" and row[5:7] == (str(test.wins), str(test.losses))
+    by_ability = {row[0]: row[1] for each in context.tables if each.caption == "Answer@10 by ability"
+                  for row in each.rows}
+    shares = found.abilities("Answer@10").set_index("ability")["value"]
+    assert by_ability == {ability: f"{share:.4f}" for ability, share in shares.items()} and len(by_ability) == 3
+
+
 def test_without_float32_the_settings_are_listed(tmp_path):
     corpus, queries, vectors = random_world(5)
-    write_report(tmp_path, [evaluate(Given(queries, vectors), [Task("t", corpus)], SUITES, precisions=("int8",), chunking="given")])
-    assert "## q2c\n" in (tmp_path / "report.md").read_text() and [path.name for path in tmp_path.glob("*.png")] == ["storage.png"]
+    write_report(tmp_path, [evaluate(Given(queries, vectors), [Task("t", corpus)], SUITES, precisions=("int8",),
+                                     chunking="given")])
+    assert "## q2c\n" in (tmp_path / "report.md").read_text()
+    assert [path.name for path in tmp_path.glob("*.png")] == ["storage.png"]
 
 
 def test_a_scorer_without_vectors_stands_beside_an_encoder(results, tmp_path):
