@@ -13,6 +13,7 @@ from rich.text import Text
 
 from sweeps.labels import label
 from sweeps.lease import holder_of, living_driver
+from sweeps.ledger_state import ENDS
 from sweeps.standing import Point, Standing, TrialStanding
 
 ROWS = 8  # of a part of the view: what is more is counted
@@ -54,18 +55,15 @@ def view(standing: Standing, now: float, bar: bool = True) -> Group:
 
 
 def pace(standing: Standing, now: float) -> str:
-    """`running 2, finished 7, stopped 3; 12.0 trials an hour; 0:31 of 2:00 hours`."""
+    """`running 2, finished 7, stopped 3; 12.0 trials an hour; 31 min of work of 2:00 h`."""
     counts = standing.counts()
-    parts = [", ".join(f"{status} {counts[status]}" for status in ("running", "proposed", *_ENDED) if counts[status])]
-    recent = standing.recent
-    if len(recent) > 1 and recent[-1] > recent[0]:
-        parts.append(f"{3600 * (len(recent) - 1) / (recent[-1] - recent[0]):.1f} trials an hour")
+    parts = [", ".join(f"{status} {counts[status]}" for status in ("running", "proposed", *ENDS) if counts[status])]
     hours, worked = (standing.sweep["config"].get("budget") or {}).get("hours"), standing.worked(now)
+    ended = sum(counts[status] for status in ENDS)
+    if ended and worked:
+        parts.append(f"{3600 * ended / worked:.1f} trials an hour")
     parts.append(f"{span(worked)} of work" + (f" of {span(3600 * hours)}" if hours else ""))
     return "; ".join(part for part in parts if part)
-
-
-_ENDED = ("finished", "stopped", "failed")
 
 
 def bests(standing: Standing) -> Iterator[str]:

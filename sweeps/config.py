@@ -27,6 +27,7 @@ from corpora.yaml_model import validated
 from evaluators.codes import PRECISIONS
 from sweeps.config_reading import resolved
 from sweeps.corpora_config import FORMS, Corpora, train_corpora
+from sweeps.notify_config import Notify
 from sweeps.search_config import SUITES, Budget, Objective, SchedulerConfig, Search
 from sweeps.space import Real, Space, candidates, leaves
 from sweeps.space_reading import read_space
@@ -128,6 +129,7 @@ class SweepConfig(Frozen):
     order: Literal["deterministic", "asynchronous"] = "asynchronous"
     mlflow: MLflow = MLflow()
     soup: SoupConfig = SoupConfig()
+    notify: Notify = Notify()
 
     @field_validator("trainer")
     @classmethod

@@ -29,6 +29,7 @@ from sweeps.interruptible import interruptible
 from sweeps.leased import leased
 from sweeps.ledger import Ledger
 from sweeps.ledger_state import LedgerState, Trial
+from sweeps.notify import notified, url_of
 from sweeps.preparation import Preparation, Say, prepare_sweep
 from sweeps.ray_cluster import ray_cluster, trial_bundle
 from sweeps.search import Searcher
@@ -63,12 +64,13 @@ class Sweep:
     def run(self, resume: bool = False, allow_changed_code: bool = False) -> LedgerState:
         """Trains and evaluates everything; returns the ledger's state."""
         self._check_folder(resume)
+        url_of(self.config.notify)  # says so where it is not set, before anything starts
         check_sources(self.config, self.folder)
         with leased(self.folder, self.clock), interruptible(), stoppable(self.folder, self.say) as self.stop:
             extends = self._has_ledger() and check_same(Follower(self.folder).standing().sweep["config"], self.config)
             preparation = prepare_sweep(self.config, self.folder, self.say)
             self.ledger = self._open_ledger(preparation, allow_changed_code, extends)
-            with self._projected(), self._closed():
+            with self._projected(), notified(self.folder, self.config.notify, self.say), self._closed():
                 self._train_and_evaluate(preparation)
                 if not self.trials_only:
                     self._soup()

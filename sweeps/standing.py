@@ -54,7 +54,6 @@ class Standing(Worked):
     trials: dict[int, TrialStanding] = field(default_factory=dict)
     untrained: dict[str, float] = field(default_factory=dict)  # figures on dev of what constraints compare with
     shipped: dict[str, Any] | None = None
-    recent: list[float] = field(default_factory=list)  # when the last trials ended: the throughput
 
     @property
     def planned(self) -> int:
@@ -141,7 +140,6 @@ class Standing(Worked):
     def _ended(self, event: Mapping[str, Any]) -> None:
         trial = self.trials[event["ordinal"]]
         trial.status, trial.reason, trial.ended = event["status"], event.get("reason", ""), event["time"]
-        self.recent = [*self.recent[-19:], event["time"]]
 
     def _report(self, event: Mapping[str, Any]) -> None:
         trial, value = self.trials[event["ordinal"]], event["metrics"].get(self.metric)
