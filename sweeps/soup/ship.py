@@ -133,9 +133,12 @@ class Kitchen:
 
     def _on_probe(self, folder: Path) -> float:
         from trainables.inline import inline_metrics
+        from trainables.loading import trusting
         from trainables.student import StudentEncoder
 
-        found = inline_metrics(StudentEncoder.load(folder), self.inline, self.config.evaluation.chunking)
+        with trusting(self.config.student.trust_remote_code):
+            encoder = StudentEncoder.load(folder)
+        found = inline_metrics(encoder, self.inline, self.config.evaluation.chunking)
         return float(np.mean(list(found.values())))
 
     def certified(self, single: Candidate, best: Candidate) -> Verdict:
@@ -206,6 +209,7 @@ class Kitchen:
             evaluation=self.config.evaluation,
             suites=self.config.evaluation.suites,
             threads=self.threads,
+            trust_remote_code=self.config.student.trust_remote_code,
         )
 
     def _hashes(self) -> dict[str, str]:
