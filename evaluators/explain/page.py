@@ -17,7 +17,7 @@ from evaluators.report.parts import Section, Table, number, table
 
 HOW = """The same queries of the same corpora, paired. The interval is a bootstrap over families of documents; p is of
 an exact sign test on the queries whose values differ, adjusted by Holm over the tasks of a figure. One is better only
-where the interval excludes 0, the adjusted p is 0.05 or less, and there are families enough to tell."""
+where the interval excludes 0, the adjusted p is 0.05 or less, both point the same way, and there are families enough to tell."""
 SHADES = ("#f3f6fb", "#dfe8f4", "#c9d8ec", "#b0c6e2", "#95b2d7", "#799ccb", "#5c85bd", "#3f6dae")
 """From light to dark in one hue, so that a print in grey keeps the order."""
 STYLE = """
