@@ -8,7 +8,7 @@ import os
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from corpora.errors import InputError, Problem, StockpotError
 
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 ENDED = ("SUCCEEDED", "FAILED", "STOPPED")
 WAIT = 0.5  # seconds between looks at a job
+AGAIN = 5.0  # seconds until a lost connection is tried again
 TOKEN_CURE = (
     "put the cluster's token into RAY_AUTH_TOKEN, or a file of it into RAY_AUTH_TOKEN_PATH or ~/.ray/auth_token "
     "(the cluster's own: `ray get-auth-token` on its head)"
@@ -53,16 +54,23 @@ class Head:
         return job
 
     def follow(self, name: str, show: Callable[[str], None]) -> JobDetails:
-        """Shows the job's output from its beginning until it ends; a connection that breaks is made again."""
+        """Shows the job's output from its beginning until it ends; a connection that breaks is made again, however long it takes."""
         shown = 0
         while True:
             shown = asyncio.run(self._tail(name, shown, show))
-            if (job := self.job(name)).status in ENDED:
-                return job
+            try:
+                if (job := self.job(name)).status in ENDED:
+                    if rest := self.client.get_job_logs(name)[shown:]:
+                        show(rest)
+                    return job
+            except OSError:
+                time.sleep(AGAIN)  # no network: a laptop that wakes up
             time.sleep(WAIT)
 
     async def _tail(self, name: str, shown: int, show: Callable[[str], None]) -> int:
         """Returns the characters shown so far; the server begins anew each time, and what was shown is passed over."""
+        from aiohttp import ClientError
+
         passed = 0
         try:
             async for text in self.client.tail_job_logs(name):
@@ -71,7 +79,7 @@ class Head:
                 if new:
                     show(new)
                     shown = max(shown, passed)
-        except (RuntimeError, OSError, asyncio.TimeoutError):
+        except (RuntimeError, OSError, ClientError, asyncio.TimeoutError):
             pass  # `follow` asks whether the job has ended
         return shown
 
@@ -106,5 +114,5 @@ def asks_for_token(address: str) -> bool:
     return requests.get(f"{address}/api/version", timeout=30).status_code in (401, 403)
 
 
-def _first_line(error: Exception) -> Any:
+def _first_line(error: Exception) -> str:
     return (str(error).strip().splitlines() or [type(error).__name__])[0]
