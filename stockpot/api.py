@@ -65,7 +65,8 @@ class Sweep:
     def checkpoints(self) -> pd.DataFrame:
         """(ordinal, step) (index), folder (absolute), sha256 and every figure, by its split: `dev/context/Answer@10`."""
         rows = [
-            {"ordinal": ordinal, "step": step, "folder": str(self.folder / one.folder), "sha256": one.sha256, **_figures(one.scores)}
+            {"ordinal": ordinal, "step": step, "folder": str(self.folder / one.folder), "sha256": one.sha256}
+            | _figures(one.scores)
             for ordinal, trial in sorted(self._state.trials.items())
             for step, one in sorted(trial.checkpoints.items())
         ]
@@ -85,7 +86,8 @@ class Sweep:
     @property
     def baselines(self) -> pd.DataFrame:
         """(name, split) (index) and the figures of everything there is to beat."""
-        rows = [{"name": name, "split": split, **one.figures} for (name, split), one in sorted(self._state.baselines.items())]
+        held = sorted(self._state.baselines.items())
+        rows = [{"name": name, "split": split, **one.figures} for (name, split), one in held]
         return _frame(rows, ["name", "split"]).set_index(["name", "split"])
 
     @property
@@ -116,7 +118,8 @@ class Sweep:
             return self._queries(ordinal, step, split)
         if step is not None:
             raise InputError(Problem("per_query", f"step {step} of which trial? Give its ordinal too"))
-        best = {number: found.step for number, trial in sorted(state.trials.items()) if (found := best_checkpoint(state, trial))}
+        found = {number: best_checkpoint(state, trial) for number, trial in sorted(state.trials.items())}
+        best = {number: one.step for number, one in found.items() if one}
         frames = [self._queries(number, at, split).assign(ordinal=number, step=at) for number, at in best.items()
                   if split in state.trials[number].checkpoints[at].scores]  # fmt: skip
         if not frames:
@@ -151,7 +154,8 @@ class Sweep:
     def _checkpoint(self, ordinal: int, step: int) -> Checkpoint:
         held = self._trial(ordinal).checkpoints
         if step not in held:
-            raise InputError(Problem(f"trial {ordinal}", f"has no checkpoint at step {step}; it has {', '.join(map(str, sorted(held))) or 'none yet'}"))
+            there = ", ".join(map(str, sorted(held))) or "none yet"
+            raise InputError(Problem(f"trial {ordinal}", f"has no checkpoint at step {step}; it has {there}"))
         return held[step]
 
 

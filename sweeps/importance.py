@@ -58,8 +58,11 @@ def best_share(trials: int) -> float:
     return max(0.1, BEST / trials)
 
 
-def distributions(tried: list[dict[str, Any]]) -> dict[str, tuple[optuna.distributions.BaseDistribution, list[str] | None]]:
-    """(Optuna's distribution, the values as text where it is a choice) of each field that FEWEST trials have, with more than one value."""
+def distributions(
+    tried: list[dict[str, Any]],
+) -> dict[str, tuple[optuna.distributions.BaseDistribution, list[str] | None]]:
+    """(Optuna's distribution, the values as text where it is a choice) of each field that FEWEST trials have and that
+    takes more than one value."""
     from optuna.distributions import CategoricalDistribution, FloatDistribution, IntDistribution
 
     found = {}

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 RESAMPLES = 2000
+MOST = 50  # settings that are compared, the best: each is read query by query
 BEST, TIED, WORSE, UNKNOWN = "best", "cannot be told from the best", "worse than the best", "not known"
 COLUMNS = ["setting", "trials", "step", "replicates", "mean", "sd", "difference", "low", "high", "p", "verdict"]
 
@@ -82,10 +83,10 @@ def replicated(state: LedgerState) -> list[Replicated]:
 
 
 def compared(state: LedgerState, folder: Path) -> pd.DataFrame:
-    """Each setting with replicates against the best of them, with a verdict; `folder` is the sweep's."""
+    """The MOST best settings with replicates against the best of them, with a verdict; `folder` is the sweep's."""
     import pandas as pd
 
-    settings = replicated(state)
+    settings = replicated(state)[:MOST]
     metric = first_objective(state)[0].removeprefix("dev/")
     queries = [_queries(each, folder, metric) for each in settings]
     tests = [_test(settings[0], each, queries[0], own) for each, own in zip(settings[1:], queries[1:], strict=True)]
@@ -94,7 +95,8 @@ def compared(state: LedgerState, folder: Path) -> pd.DataFrame:
     rows = []
     for place, each in enumerate(settings, -1):
         sd = math.sqrt(variance(each.values))
-        row = [each.label, " ".join(str(trial.ordinal) for trial in each.trials), each.step, len(each.values), each.mean, sd]
+        ordinals = " ".join(str(trial.ordinal) for trial in each.trials)
+        row = [each.label, ordinals, each.step, len(each.values), each.mean, sd]
         if place < 0:
             rows.append([*row, *4 * [math.nan], BEST])
         elif place in adjusted:

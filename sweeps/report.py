@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
@@ -46,7 +45,8 @@ def standing(state: LedgerState) -> str:
     if state.status == "running":
         first = f"The sweep is STILL RUNNING: this page shows it as of {moment}; everything below may change."
     else:
-        first = f"The sweep {ENDED[state.status]}{f' ({state.reason})' if state.reason else ''}; its newest event is of {moment}."
+        reason = f" ({state.reason})" if state.reason else ""
+        first = f"The sweep {ENDED[state.status]}{reason}; its newest event is of {moment}."
     order = summary.ranked(state)
     if not order:
         return f"{first} No trial has scores on dev yet."
@@ -83,7 +83,8 @@ def _shipped(state: LedgerState) -> Section:
                  "alpha": "level of this look", "look": "look at confirm, number", "families": "families of confirm"}  # fmt: skip
         tables.append(Table("Evidence", ("what", "value"), tuple((said, number(verdict[key])) for key, said in names.items())))
         if verdict["guards"]:
-            rows = [[guard[key] for key in ("figure", "single", "soup", "gain", "p", "is_worse")] for guard in verdict["guards"]]
+            keys = ("figure", "single", "soup", "gain", "p", "is_worse")
+            rows = [[guard[key] for key in keys] for guard in verdict["guards"]]
             columns = ("figure on confirm", "best single", "soup", "gain", "p after Holm", "significantly worse")
             tables.append(Table("No suite may be significantly worse", columns, _ready(rows)))
     ingredients = [[one["folder"], one["weight"], one.get("sha256", "")] for one in event["ingredients"]]
@@ -118,7 +119,8 @@ def _replicates(settings: Any) -> Section:
 def _failures(state: LedgerState) -> Section:
     rows = [(summary.trial_name(trial), summary.shown_status(state, trial), trial.reason)
             for _, trial in sorted(state.trials.items()) if trial.status in ("failed", "stopped")]  # fmt: skip
-    lost = [(summary.trial_name(trial), reason) for _, trial in sorted(state.trials.items()) for reason in trial.retries]
+    lost = [(summary.trial_name(trial), reason)
+            for _, trial in sorted(state.trials.items()) for reason in trial.retries]  # fmt: skip
     tables = [Table("Trials that did not run to their end", ("trial", "status", "reason"), tuple(rows), 3)] if rows else []
     tables += [Table("Workers lost; their trials went on", ("trial", "reason"), tuple(lost), 2)] if lost else []
     return Section("Failures and early stops", "Every reason, as the ledger holds it." if tables else "None.", tables)
@@ -132,8 +134,9 @@ def _config(state: LedgerState) -> Section:
 def _hashes(state: LedgerState) -> Section:
     rows = [("sweep_id", state.sweep["sweep_id"])]
     rows += [(name, readable(value)) for name, value in flat(state.sweep["attributes"])]
-    rows += [(f"resumed with {name}", readable(value)) for event in state.resumed for name, value in flat(event.get("attributes") or {})]
-    rows += [(f"opened {event['split']}", json.dumps(_without_kind(event), ensure_ascii=False)) for event in state.openings]
+    for event in state.resumed:
+        rows += [(f"resumed with {name}", readable(value)) for name, value in flat(event.get("attributes") or {})]
+    rows += [(f"opened {event['split']}", readable(_without_kind(event))) for event in state.openings]
     best = [(f"{summary.trial_name(trial)} at step {found.step}", trial.checkpoints[found.step].sha256)
             for trial, found in summary.ranked(state)]  # fmt: skip
     tables = [Table("Config, code and data", ("what", "SHA-256"), tuple(rows), 2)]

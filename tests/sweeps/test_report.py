@@ -106,3 +106,12 @@ def test_an_interrupted_sweep_shows_its_reason(tmp_path):
     ledger = made.begin(tmp_path)
     ledger.append("closed", {"status": "interrupted", "reason": "<i>Ctrl-C</i>"}, 2_000_100.0)
     assert any(cell.startswith("The sweep was interrupted (<i>Ctrl-C</i>)") for cell in Page(report(ledger.state(), tmp_path)).cells)
+
+
+def test_openings_of_test_and_resumptions_are_told(tmp_path):
+    ledger = made.begin(tmp_path)
+    ledger.append("resumed", {"attributes": {"code": "z" * 64}}, 2_000_010.0)
+    ledger.append("opening", {"split": "test", "by": "<me>"}, 2_000_020.0)
+    cells = Page(report(ledger.state(), tmp_path)).cells
+    assert cells[cells.index("resumed with code") + 1] == "z" * 64
+    assert '"by": "<me>"' in cells[cells.index("opened test") + 1]
