@@ -21,6 +21,8 @@ from sweeps.interruptible import interruptible
 from sweeps.ledger import Ledger
 from sweeps.mlflow_view import runs_page
 
+ENDS_WITH_PARENT = 'cat >/dev/null; kill -TERM "-$1"; sleep 10; kill -KILL "-$1"'
+"""A shell at the other end of a pipe that we alone hold open: when we are gone, by kill -9 too, the server's group ends."""
 START_SECONDS = 180  # a server's own imports take 20 s on a busy two-core machine
 
 
@@ -86,6 +88,9 @@ class Server:
         self.process = subprocess.Popen(
             command, env=os.environ, start_new_session=True, stdout=subprocess.DEVNULL, stderr=self._log
         )
+        self._guard = subprocess.Popen(
+            ["sh", "-c", ENDS_WITH_PARENT, "sh", str(self.process.pid)], stdin=subprocess.PIPE, start_new_session=True
+        )
 
     def wait_until_up(self) -> None:
         deadline = time.monotonic() + START_SECONDS
@@ -106,6 +111,9 @@ class Server:
 
     def stop(self, first: int = signal.SIGTERM) -> None:
         """`mlflow server` is only the parent of the process that serves, so the signal goes to the group."""
+        self._guard.kill()  # before the group's number may belong to others
+        self._guard.wait()
+        self._guard.stdin.close()
         for sent in (first, signal.SIGKILL):
             try:
                 os.killpg(self.process.pid, sent)
