@@ -123,8 +123,8 @@ class MLflowLoad:
     requests: int
 
 
-REPORTED = 14  # metrics of a trial's report: the inline ones, the losses and what they are made of
-REQUESTS_A_TRIAL, REQUESTS_A_CHECKPOINT, REQUESTS_A_SWEEP = 10, 5, 40
+REPORTED = 20  # metrics of a trial's report: inline ones, losses and their parts, what it took of its machine
+REQUESTS_A_TRIAL, REQUESTS_A_CHECKPOINT, REQUESTS_A_SWEEP = 11, 5, 20
 
 
 def mlflow_load(found: Estimate, evaluation: Evaluation) -> MLflowLoad:
