@@ -39,10 +39,10 @@ class SuiteTask(Frozen):
 
 
 class NeedleSuite(Frozen):
-    lengths: Counts | None = Field(None, description="haystacks in tokens; 128 to 8192, as far as the filler goes, by default")
+    lengths: Counts | None = Field(None, description="in tokens; 128 to 8192, as far as the filler goes, by default")
     depths: Annotated[tuple[Annotated[float, Field(ge=0, le=1)], ...], Field(min_length=1)] = DEPTHS
     needles: str | None = Field(None, description="JSONL of needles of your own (evaluators/suites/needles.py)")
-    expansions: str | None = Field(None, description='JSONL: {"id": needle, "literal_expansion"?, "one_hop_expansion"?}')
+    expansions: str | None = Field(None, description="JSONL of query expansions (`needles.with_expansions`)")
     seed: int = Field(0, ge=0)
 
     def plan(self) -> NeedlePlan:
@@ -81,8 +81,8 @@ class SuiteFile(Frozen):
     def settings(self) -> dict[str, Any]:
         """The keywords of `evaluate`."""
         return {
-            "suites": self.suites, "chunking": self.chunking, "chunk_sizes": self.chunk_sizes, "dimensions": self.dimensions,
-            "precisions": self.precisions, "ks": self.k, "budgets": self.budgets, "needle": self.needle.plan(),
+            "suites": self.suites, "chunking": self.chunking, "chunk_sizes": self.chunk_sizes,
+            "dimensions": self.dimensions, "precisions": self.precisions, "ks": self.k, "budgets": self.budgets, "needle": self.needle.plan(),
         }  # fmt: skip
 
     def read_tasks(self, check: Callable[[Path], None]) -> list[Task]:
@@ -110,8 +110,8 @@ def _resolved(data: dict[str, Any], base: Path) -> dict[str, Any]:
     def absolute(record: Any, keys: tuple[str, ...]) -> Any:
         if not isinstance(record, dict):
             return record
-        return {key: str((base / Path(value).expanduser()).resolve()) if key in keys and isinstance(value, str) else value
-                for key, value in record.items()}
+        paths = {key for key in keys if isinstance(record.get(key), str)}
+        return record | {key: str((base / Path(record[key]).expanduser()).resolve()) for key in paths}
 
     out = dict(data)
     if isinstance(data.get("tasks"), list):
@@ -130,5 +130,6 @@ def _corpus(task: SuiteTask) -> Corpus:
         return native.read(folder / task.split)
     splits = thaw(folder, native.read(folder)) if (folder / FILE).is_file() else {}
     if task.split not in splits:
-        raise InputError(Problem(f"{folder}: split {task.split!r}", f"is not there; frozen splits: {', '.join(splits) or 'none'}"))
+        raise InputError(Problem(f"{folder}: split {task.split!r}",
+                                 f"is not there; frozen splits: {', '.join(splits) or 'none'}"))
     return splits[task.split]

@@ -50,7 +50,8 @@ def _rows(folder: Path, name: str, wanted: Sequence[str], problems: list[Problem
         problems.append(Problem(str(where), f"cannot be read: {getattr(error, 'strerror', None) or error}"))
         return None
     if rows.ndim != 2 or rows.dtype not in (np.float32, np.float64):
-        problems.append(Problem(str(path), f"is {rows.dtype} {list(rows.shape)}: expected float32 or float64 [rows, dimension]"))
+        problems.append(Problem(str(path), f"is {rows.dtype} {list(rows.shape)}: expected float32 or float64 "
+                                           "[rows, dimension]"))
         return None
     if len(ids) != len(rows):
         problems.append(Problem(str(beside), f"names {len(ids)} rows, {path.name} has {len(rows)}"))

@@ -1,7 +1,7 @@
 """Vectors that exist already, of queries and `given` chunks: a JSON file, or for large ones a folder of arrays.
 
-The file: `{"queries": {id: vector}, "chunks": {document id: [vector, ...]}}`. JSON numbers stay float64: they are scored
-as they are written, not as float32 would round them. The folder: `evaluators/vector_arrays.py`.
+The file: `{"queries": {id: vector}, "chunks": {document id: [vector, ...]}}`. JSON numbers stay float64: they are
+scored as they are written, not as float32 would round them. The folder: `evaluators/vector_arrays.py`.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class FileVectors:
     tokenizer = None
 
     def __init__(self, name: str, corpus: Corpus, queries: np.ndarray, chunks: np.ndarray):
-        """queries `[queries, dimension]` and chunks `[chunks, dimension]`, document after document, in the corpus's order."""
+        """queries `[queries, dimension]` and chunks `[chunks, dimension]`, in the corpus's order."""
         self.name, self.corpus = name, corpus
         self._queries, self._chunks = queries, chunks
         self.dimension = queries.shape[1]

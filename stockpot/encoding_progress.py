@@ -13,11 +13,12 @@ EVERY = 30.0  # seconds between two lines where there is no terminal
 
 
 class EncodingProgress:
-    """`say` names what is encoded next; `watch` hears tokens read so far, and of how many (`evaluators.encoder.Watch`)."""
+    """`say` names what is encoded next; `watch` (`evaluators.encoder.Watch`) hears tokens read, and of how many."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic):
         self._clock, self._told, self._what = clock, clock(), ""
-        columns = TextColumn("{task.description}", markup=False), BarColumn(), TextColumn("{task.percentage:.0f}%"), TimeRemainingColumn()
+        share = TextColumn("{task.percentage:.0f}%")
+        columns = TextColumn("{task.description}", markup=False), BarColumn(), share, TimeRemainingColumn()
         self._bar = Progress(*columns, console=progress, transient=True) if progress.is_terminal else None
         self._task = self._bar.add_task("") if self._bar else None
 

@@ -55,9 +55,10 @@ class Row:
 
 
 def backfill(
-    folder: Path, suites: Sequence[str] | SuiteFile, clock: Callable[[], float], say: Callable[[str], None], threads: int = 1,
+    folder: Path, suites: Sequence[str] | SuiteFile, clock: Callable[[], float], say: Callable[[str], None],
+    threads: int = 1,
 ) -> Filled:
-    """Measures what is missing, under the sweep's lease, and brings MLflow up to date; a second call finds nothing to do."""
+    """Measures what is missing, under the sweep's lease, and brings MLflow up to date; a second call does nothing."""
     folder = Path(folder).absolute()
     with leased(folder, clock):
         ledger = Ledger.open(folder, write=True)
@@ -135,7 +136,8 @@ class Backfill:
             split, _, suite = label.partition("/")
             figures = {f"{split}/{name}": value for name, value in outcome.figures.items()
                        if not suite or name.startswith(f"{suite}/")}
-            content = {"split": label, "figures": figures, "per_query": per_query, "seconds": outcome.seconds / len(labels)}
+            seconds = outcome.seconds / len(labels)
+            content = {"split": label, "figures": figures, "per_query": per_query, "seconds": seconds}
             events.append((row.event, {**row.key, **content}))
         self.ledger.append_all(events, self.clock())
 

@@ -23,12 +23,12 @@ def evaluated(place: str, split: str) -> Evaluated | None:
     """`SWEEP_DIR:ORDINAL[@STEP]` (the newest step by default), `SWEEP_DIR:BASELINE`, or a checkpoint's folder inside a
     sweep; None where `place` names nothing of a sweep."""
     folder, colon, which = place.rpartition(":")
-    if colon and _is_sweep(Path(folder)):
+    if colon and is_sweep(Path(folder)):
         state = Ledger.open(Path(folder)).state()
         name, scores = _named(state, place, which, split)
         return _found(Path(folder), name, scores, place, split)
     inside = Path(place).absolute()
-    sweep = next((parent for parent in inside.parents if _is_sweep(parent)), None)
+    sweep = next((parent for parent in inside.parents if is_sweep(parent)), None)
     if sweep is None or not inside.is_dir():
         return None
     for trial in Ledger.open(sweep).state().trials.values():
@@ -65,5 +65,5 @@ def _found(sweep: Path, name: str, scores: Scores | None, place: str, split: str
     return Evaluated(sweep / scores.per_query, f"{name}, {split}", sweep)
 
 
-def _is_sweep(folder: Path) -> bool:
+def is_sweep(folder: Path) -> bool:
     return (folder / "ledger" / "events").is_dir()

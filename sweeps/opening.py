@@ -8,6 +8,7 @@ from pathlib import Path
 
 from corpora.errors import InputError, Problem
 from corpora.splits import FILE
+from sweeps.evaluated import is_sweep
 from sweeps.leased import leased
 from sweeps.ledger import Ledger
 
@@ -34,8 +35,8 @@ def split_folders(folder: Path, split: str) -> list[Path]:
 
 def refuse_test(corpus: Path) -> None:
     """Refuses a folder that is the frozen test split of a sweep, or of a corpus that was cut."""
-    corpus = Path(corpus).absolute()
-    if _is_cut_test(corpus) or any(corpus in _tests_of(parent) for parent in corpus.parents if _is_sweep(parent)):
+    corpus = Path(corpus).resolve()
+    if _is_cut_test(corpus) or any(corpus in _tests_of(parent) for parent in corpus.parents if is_sweep(parent)):
         raise InputError(Problem(str(corpus), f"is a test split, frozen until the end: {_HOW}"))
 
 
@@ -49,8 +50,4 @@ def _is_cut_test(corpus: Path) -> bool:
 
 def _tests_of(sweep: Path) -> list[Path]:
     splits = Ledger.open(sweep).state().sweep["places"]["splits"]
-    return [sweep / place for place in splits.get(TEST, ())]
-
-
-def _is_sweep(folder: Path) -> bool:
-    return (folder / "ledger" / "events").is_dir()
+    return [(sweep / place).resolve() for place in splits.get(TEST, ())]

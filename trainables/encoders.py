@@ -18,7 +18,8 @@ from corpora.errors import InputError, Problem, StockpotError
 from evaluators.encoder import Encoder, Scorer
 from trainables.base import MINILM
 
-CHECKPOINT, ISOLATED, LATE, SENTENCE_TRANSFORMERS, BM25 = "checkpoint", "isolated", "late", "sentence-transformers", "bm25"
+CHECKPOINT, ISOLATED, LATE, BM25 = "checkpoint", "isolated", "late", "bm25"
+SENTENCE_TRANSFORMERS = "sentence-transformers"
 
 
 def named(word: str) -> tuple[str, str]:
@@ -56,7 +57,7 @@ def encoder_of(kind: str, model: str, device: str = "cpu") -> Encoder | Scorer:
 
 
 def own(spec: str) -> Encoder | Scorer:
-    """What the function `module.path:factory` returns, called without arguments; the current folder can be imported from.
+    """What the function `module.path:factory` returns, called without arguments; the current folder is searched too.
 
     It runs the user's own code, so nothing but an explicit wish may lead here.
     """

@@ -88,7 +88,7 @@ class SentenceTransformerEncoder:
         return whole - int(self.model.preprocess(texts)["attention_mask"].sum())
 
     def _pieces(self, texts: Sequence[str], frame: int) -> tuple[list[str], list[int], list[int]]:
-        """(pieces, the text of each, tokens of each but at least 1) that fit beside `frame` tokens; no character is lost."""
+        """(pieces, the text of each, tokens of each or 1) that fit beside `frame` tokens; no character is lost."""
         room = (self.model.max_seq_length or 2**31) - frame
         pieces, owners, weights = [], [], []
         for owner, (text, (ids, offsets)) in enumerate(zip(texts, self.tokenizer.encode(texts), strict=True)):

@@ -17,9 +17,9 @@ from corpora.chunkings import Chunking
 from corpora.documents import Corpus, Document, Query, Target
 from corpora.errors import InputError, Problem
 from corpora.tokens import Tokenizer
+from evaluators.scores import Scores
 from evaluators.suites.needle_figures import figures
 from evaluators.suites.needles import BUILT_IN, Needle
-from evaluators.scores import Scores
 from evaluators.tasks import Task
 from evaluators.views import Values
 
@@ -44,8 +44,8 @@ class NeedlePlan:
 class Needles:
     """A task of its own: haystacks, their twins and the needles alone are its documents, each one chunk.
 
-    Its queries are `{needle}/{literal | one-hop}/{default | inverted}/{plain | expanded}`, with the needle as family, the
-    category as domain and the rest as ability.
+    Its queries are `{needle}/{literal | one-hop}/{default | inverted}/{plain | expanded}`, with the needle as family,
+    the category as domain and the rest as ability.
 
     haystack: int64 [queries, lengths, depths], position of the document that holds the query's needle
     twin:     int64 [lengths, depths], position of the same filler without a needle
@@ -124,7 +124,7 @@ class _Filler:
         return self.whole[self.offsets[first, 0]:self.offsets[last - 1, 1]] if first < last else ""
 
     def around(self, sentence: str, size: int, first: int, length: int, depth: float) -> str:
-        """`length` tokens from `first` on, the sentence of `size` tokens included, between two sentences near `depth`."""
+        """`length` tokens from `first` on, those of the sentence, `size`, included; it stands between two near `depth`."""
         last = first + length - size
         inner = self.starts[(self.starts >= first) & (self.starts <= last)]
         cuts = np.array([first, *inner, last])
@@ -141,8 +141,8 @@ def _lengths(filler: _Filler, asked: tuple[int, ...] | None, needle: int) -> tup
     """The lengths asked for, or those of LENGTHS that fit between the longest needle and the filler."""
     wrong = [length for length in asked or LENGTHS if not needle < length <= len(filler)]
     if asked and wrong or len(wrong) == len(LENGTHS):
-        raise InputError(Problem(f"needle: filler {filler.name!r}", f"has {len(filler)} tokens, the longest needle {needle}: "
-                                 f"haystacks of {', '.join(map(str, wrong))} tokens cannot be cut from it; ask for "
+        raise InputError(Problem(f"needle: filler {filler.name!r}", f"has {len(filler)} tokens, the longest needle "
+                                 f"{needle}: haystacks of {', '.join(map(str, wrong))} tokens cannot be cut from it; ask for "
                                  "lengths in between, or give a longer corpus"))
     if wrong:
         log.warning("needle: the filler %s has %d tokens: no haystacks of %s", filler.name, len(filler),

@@ -11,7 +11,7 @@ import pandas as pd
 from evaluators.results import Results
 
 CHANCE = {"Preferred": 0.5, "AUC": 0.5, "Separation": 0.0, "CohensD": 0.0, "DepthCorrelation": 0.0, "DepthSlope": 0.0}
-"""What an encoder that cannot see the needle gets; `Normalised` has `NormalisedChance` beside it, measured on the twins."""
+"""What an encoder that cannot see the needle gets; for `Normalised` it is measured on the twins: `NormalisedChance`."""
 _AT_DEPTH = re.compile(r"(\w+)@(\d+)\[depth=([\d.]+)\]")
 
 
@@ -42,7 +42,8 @@ def figures(
         product = (spread * centred).sum(axis=2)
         each["DepthSlope"] = _quotient(product, np.broadcast_to(centred @ centred, product.shape))
         each["DepthCorrelation"] = _quotient(product, np.sqrt((centred @ centred) * (spread**2).sum(axis=2)))
-    found = {f"{name}@{length}": value[:, place] for name, value in each.items() for place, length in enumerate(lengths)}
+    found = {f"{name}@{length}": value[:, place] for name, value in each.items()
+             for place, length in enumerate(lengths)}
     for name, value in both.items():
         for row, length in enumerate(lengths):
             found |= {f"{name}@{length}[depth={depth:g}]": value[:, row, place] for place, depth in enumerate(depths)}
@@ -68,13 +69,8 @@ def by_depth(results: Results) -> pd.DataFrame:
     return found.reset_index().rename_axis(columns=None)
 
 
-def chance_of(metric: str) -> float | None:
-    """What chance gives for `AUC@1024`; None where it is measured beside the metric, or is no needle figure."""
-    return CHANCE.get(metric.partition("@")[0])
-
-
 def _readings(results: Results) -> pd.DataFrame:
-    """The suite's per-query rows with figure, length, depth (NaN: over all), needle, question, order, expanded, category."""
+    """The suite's rows per query: figure, length, depth (NaN: over all), needle, question, order, expanded, category."""
     frame = results.per_query
     frame = frame[(frame.suite == "needle") & (frame.precision == "float32") & (frame.dimension == results.dimension)]
     names = {name: _AT_DEPTH.fullmatch(name) for name in frame.metric.unique()}

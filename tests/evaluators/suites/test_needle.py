@@ -10,7 +10,7 @@ from corpora.documents import Corpus, Document
 from corpora.errors import InputError
 from evaluators.encoder import Encoded
 from evaluators.evaluate import evaluate
-from evaluators.figures import figures_of
+from evaluators.figures import needle_curves, needle_depths
 from evaluators.suites.needle import NeedlePlan, build
 from evaluators.suites.needle_figures import CHANCE, by_depth, figures, summary
 from evaluators.suites.needles import BUILT_IN, read, with_expansions
@@ -189,8 +189,7 @@ def test_expansions_from_a_file(tmp_path):
 
 
 def test_curves(results):
-    found = figures_of(results)
-    assert set(found) == {"needle-normalised", "needle-preferred", "needle-auc", "needle-depths"}
-    assert len(found["needle-auc"].axes[0].lines) == 3
+    assert len(needle_curves({"bag": summary(results)}, "AUC").axes[0].lines) == 3
+    assert len(needle_depths([results]).axes[0].lines) == 2 * 2
     depths = by_depth(results)
     assert depths.depth.tolist() == [0.0, 0.5, 1.0] * 2 and depths.length.tolist() == [64] * 3 + [256] * 3
