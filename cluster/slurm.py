@@ -61,6 +61,7 @@ STEP=$!
 while kill -0 "$STEP" 2>/dev/null; do wait "$STEP" || true; done  # a signal ends `wait`, not the step: the driver takes its time
 CODE=0
 wait "$STEP" || CODE=$?
+trap '' USR1 TERM  # requeueing ends this script by a signal: nothing is left to stop
 if [ -n "$STOPPED" ] && [ "$CODE" -ne 0 ]; then
   echo "stopped before the limit: the job is queued again and resumes"
   scontrol requeue "$SLURM_JOB_ID"

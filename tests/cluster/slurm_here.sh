@@ -52,7 +52,6 @@ until scontrol show job "$JOB" | grep -q "Restarts=1"; do
   sleep 0.5
 done
 scontrol show job "$JOB" | grep -o "Restarts=[0-9]*"
-ls "$FOLDER"/.stockpot-* 2>/dev/null && { echo "the token was left"; exit 1; }
 scontrol update JobId="$JOB" StartTime=now  # a requeued job waits two minutes otherwise
 while [ -n "$(state)" ]; do sleep 0.5; done
 scontrol show job "$JOB" | grep -o "JobState=[A-Z]*"
