@@ -110,10 +110,12 @@ def _pair(
 def _told(
     pooled: pd.DataFrame, parts: Sequence[pd.DataFrame], means: np.ndarray, level: float,
 ) -> tuple[float, float, float, float, int]:
-    """Both values as means over tasks, the interval of their difference, and the families that it stands on."""
-    low, high = quantiles(means.mean(axis=1), level)
+    """Both values as means over tasks, the interval of their difference (NaN for a single family, which no resampling
+    varies), and the families that it stands on."""
+    families = pooled.family.nunique()
+    low, high = quantiles(means.mean(axis=1), level) if families > 1 else (np.nan, np.nan)
     value_a, value_b = (float(np.mean([part[name].mean() for part in parts])) for name in ("value_a", "value_b"))
-    return value_a, value_b, low, high, pooled.family.nunique()
+    return value_a, value_b, low, high, families
 
 
 def _better(a: Results, b: Results, figure: str, difference: float) -> str:

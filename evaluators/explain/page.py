@@ -17,7 +17,8 @@ from evaluators.report.parts import Section, Table, number, table
 
 HOW = """The same queries of the same corpora, paired. The interval is a bootstrap over families of documents; p is of
 an exact sign test on the queries whose values differ, adjusted by Holm over the tasks of a figure. One is better only
-where the interval excludes 0, the adjusted p is 0.05 or less, both point the same way, and there are families enough to tell."""
+where the interval excludes 0, the adjusted p is 0.05 or less, both point the same way, and there are families enough to
+tell; a single family has no interval."""
 SHADES = ("#f3f6fb", "#dfe8f4", "#c9d8ec", "#b0c6e2", "#95b2d7", "#799ccb", "#5c85bd", "#3f6dae")
 """From light to dark in one hue, so that a print in grey keeps the order."""
 STYLE = """
@@ -90,7 +91,8 @@ def comparison_table(rows: pd.DataFrame) -> Table:
     a, b = rows.a.iloc[0], rows.b.iloc[0]
     shown = pd.DataFrame({
         "figure": rows.figure, "task": rows.task, a: rows.value_a, b: rows.value_b, f"{b} - {a}": rows.difference,
-        "95% interval": [f"[{low:.4f}, {high:.4f}]" for low, high in zip(rows.low, rows.high, strict=True)],
+        "95% interval": [f"[{low:.4f}, {high:.4f}]" if low == low else "–"
+                         for low, high in zip(rows.low, rows.high, strict=True)],
         f"{b} higher": rows.wins, f"{a} higher": rows.losses,
         "p": rows.p.map(_small), "p (Holm)": rows.p_holm.map(_small), "families": rows.families,
         "verdict": rows.verdict,

@@ -42,21 +42,20 @@ def headline(results: Sequence[Results]) -> Section:
 def intervals(results: Results) -> dict[str, tuple[float, float, float]]:
     """Mean over tasks of each headline figure, and its interval; all figures share the families of a resample.
 
-    The settings of storage and the lengths of needle have tables of their own.
+    NaN for a single family, which no resampling varies. Storage and needle have tables of their own.
     """
-    found = results.figures()
-    names = [name for name in found if not name.startswith(("storage/", "needle/"))]
-    families = results.families()
-    columns = {(name, task): part for name in names for task, part in results.figure(name).groupby("task", sort=False)
-               if part.index.isin(families.index).all()}
-    values = pd.DataFrame({place: part for place, part in enumerate(columns.values())})
-    if values.empty:
-        return {name: (found[name], np.nan, np.nan) for name in names}
-    family = families.loc[values.index].tolist()
-    means = resampled_means(values.to_numpy(float), family, np.random.default_rng(0), RESAMPLES)
-    place = {name: [number for number, (of, _) in enumerate(columns) if of == name] for name in names}
-    return {name: (found[name], *(quantiles(means[:, at].mean(axis=1)) if (at := place[name]) else (np.nan, np.nan)))
-            for name in names}
+    found = {name: value for name, value in results.figures().items() if not name.startswith(("storage/", "needle/"))}
+    families, told = results.families(), dict.fromkeys(found, (np.nan, np.nan))
+    varied = [name for name in found if families.loc[results.figure(name).index].nunique() > 1]
+    columns = {(name, task): part for name in varied for task, part in results.figure(name).groupby("task", sort=False)}
+    if columns:
+        values = pd.DataFrame({place: part for place, part in enumerate(columns.values())})
+        family = families.loc[values.index].tolist()
+        means = resampled_means(values.to_numpy(float), family, np.random.default_rng(0), RESAMPLES)
+        for name in varied:
+            at = [place for place, (of, _) in enumerate(columns) if of == name]
+            told[name] = quantiles(means[:, at].mean(axis=1))
+    return {name: (value, *told[name]) for name, value in found.items()}
 
 
 def _encoders(results: Sequence[Results]) -> Table:

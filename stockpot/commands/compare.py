@@ -65,7 +65,8 @@ def compare(
         output.progress.print(f"written: {out / 'compare.html'}", markup=False, soft_wrap=True)
     if json_output:
         about = {each.letter: {"from": each.place, "encoder": each.encoder} for each in compared}
-        output.print_json({"evaluations": about, "rows": rows.to_dict("records")})
+        known = rows.astype(object).where(rows.notna(), None)  # a single family has no interval
+        output.print_json({"evaluations": about, "rows": known.to_dict("records")})
     else:
         _show(rows, {each.letter: each.place for each in compared})
 

@@ -61,6 +61,9 @@ def test_a_verdict_needs_interval_holm_and_families():
     few = [made("w", {"t": [0.0] * 12}, families=5), made("b", {"t": [1.0] * 10 + [0.0] * 2}, families=5)]
     row = compare(few, figures, rng(0)).iloc[0]
     assert row.low > 0 and row.p < 0.01 and row.families == 5 and row.verdict == SAME
+    alone = [made(name, {"t": [value] * 12}, families=1) for name, value in (("w", 0.0), ("b", 1.0))]
+    one = compare(alone, figures, rng(0))
+    assert one[["low", "high"]].isna().all(axis=None) and one.verdict.tolist() == [SAME]
     thin = compare([worse, made("b", {"t": [1.0] * 5 + [0.0] * 7})], figures, rng(0)).iloc[0]
     assert thin.low > 0 and thin.p == pytest.approx(2 / 2**5) and thin.verdict == SAME
 

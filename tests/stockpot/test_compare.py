@@ -74,6 +74,7 @@ def test_checkpoints_of_a_sweep(tmp_path):
     assert told["evaluations"]["B"]["from"] == f"{tmp_path}:1 (trial 1, step 20, dev)"
     assert [(row["a"], row["b"]) for row in told["rows"]] == [("A", "B"), ("A", "C"), ("B", "C")]
     assert [row["difference"] for row in told["rows"]] == pytest.approx([0.1, 0.2, 0.1])
+    assert {row["families"] for row in told["rows"]} == {1} and {row["low"] for row in told["rows"]} == {None}
 
 
 @pytest.mark.parametrize(("arguments", "message"), [

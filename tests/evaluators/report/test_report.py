@@ -125,6 +125,8 @@ def test_intervals_hold_the_mean_and_shrink_to_it_where_nothing_varies(results):
     assert {name: mean for name, (mean, _, _) in found.items()} == {
         name: value for name, value in one.figures().items() if not name.startswith("storage/")}
     assert all(low - 1e-12 <= mean <= high + 1e-12 for mean, low, high in found.values())
+    alone = replace(one, queries=one.queries.assign(family="f"))
+    assert all(np.isnan(low) and np.isnan(high) for _, low, high in intervals(alone).values())
     frame = one.per_query.assign(value=0.5)
     assert all(np.allclose(triple, 0.5) for triple in intervals(replace(one, per_query=frame)).values())
 
