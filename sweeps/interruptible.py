@@ -21,6 +21,11 @@ def interruptible() -> Iterator[None]:
         signal.signal(signal.SIGTERM, before)
 
 
+def is_interruptible() -> bool:
+    """Whether SIGTERM is ours now: Ray puts its own handler over it for a while, which exits at once."""
+    return signal.getsignal(signal.SIGTERM) is _interrupt
+
+
 def _interrupt(*_: object) -> None:
     """Not by way of SIGINT: a shell's background jobs ignore that."""
     raise KeyboardInterrupt

@@ -67,7 +67,7 @@ def read_snapshot(ledger: Path) -> tuple[Standing, dict[str, int]] | None:
     if hashlib.sha256(body).hexdigest().encode() != checksum:
         return None
     content = json.loads(body)
-    if (content["format"], content["fields"]) != (FORMAT, _FIELDS) or not _is_of(ledger, content):
+    if (content["format"], content["fields"], list(content["head"])) != (FORMAT, _FIELDS, _HEAD) or not _is_of(ledger, content):
         return None
     standing = Standing(**content["head"])
     for row in content["trials"]:

@@ -19,6 +19,7 @@ from pathlib import Path
 
 from corpora.errors import StockpotError
 from corpora.files import write_atomically
+from sweeps.interruptible import is_interruptible
 from sweeps.lease import Holder, living_driver, this_host
 
 ASKED = "asked to stop"
@@ -34,12 +35,13 @@ class Stop:
 
     @contextlib.contextmanager
     def at_checkpoints(self) -> Iterator[None]:
-        """Within, a request only sets `asked`: whoever runs the trials ends when each has its checkpoint."""
+        """Within, a request only sets `asked`: whoever runs the trials ends the driver when each has its checkpoint.
+
+        An exception ends the driver too: what it closes then is not interrupted.
+        """
         self._patient = True
-        try:
-            yield
-        finally:
-            self._patient = False
+        yield
+        self._patient = False
 
     @property
     def ends_now(self) -> bool:
@@ -57,7 +59,7 @@ def stoppable(folder: Path, say: Callable[[str], None]) -> Iterator[Stop]:
             if not stop.asked and path.exists():
                 stop.asked = True
                 say("asked to stop: trials under way go on to their next checkpoint")
-            if stop.ends_now:
+            if stop.ends_now and is_interruptible():
                 # As if somebody had sent it: whatever the main thread waits for is interrupted.
                 signal.pthread_kill(threading.main_thread().ident, signal.SIGTERM)
                 return

@@ -97,7 +97,7 @@ def assert_agrees(standing: Standing, ledger: Ledger) -> None:
         assert standing.best(0).values[0] == best[0][1].value
 
 
-@pytest.mark.parametrize("damage", ["cut", "bit", "version", "foreign", "ahead", "empty"])
+@pytest.mark.parametrize("damage", ["cut", "bit", "version", "fields", "foreign", "ahead", "empty"])
 def test_a_snapshot_that_cannot_be_trusted_does_no_harm(tmp_path, damage):
     ledger = made_ledgers.begin(tmp_path)
     made_ledgers.trial(ledger, 0)
@@ -112,6 +112,8 @@ def test_a_snapshot_that_cannot_be_trusted_does_no_harm(tmp_path, damage):
         path.write_bytes(_resealed(body, lambda content: content["head"]["sweep"].update(sweep_id="another")))
     elif damage == "ahead":
         path.write_bytes(_resealed(whole, lambda content: content["read"].update({"0000": 10_000})))
+    elif damage == "fields":
+        path.write_bytes(_resealed(whole, lambda content: content["head"].pop("reason")))
     elif damage == "version":
         path.write_bytes(_resealed(whole, lambda content: content.update(format=0)))
     else:
