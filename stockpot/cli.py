@@ -8,7 +8,7 @@ import typer
 
 from corpora.errors import FAILED, StockpotError
 from stockpot import output
-from stockpot.commands import checkpoint, cluster, compare, corpus, demo, evaluate, init, gc, noise, prepare, report, soup, stop, submit, sweep
+from stockpot.commands import checkpoint, cluster, compare, corpus, demo, doctor, evaluate, init, gc, noise, prepare, report, soup, stop, submit, sweep
 
 app = typer.Typer(
     name="stockpot",
@@ -20,7 +20,7 @@ app = typer.Typer(
     "Results go to stdout, progress to stderr. Exit codes: 0 done, 1 failed, 2 wrong usage or input, "
     "3 (`stockpot soup`) the best single checkpoint ships because no soup was certifiably better.",
 )
-for module in (demo, init, prepare, noise, sweep, stop, submit, evaluate, compare, soup, report, gc):
+for module in (demo, init, prepare, noise, sweep, stop, submit, evaluate, compare, soup, report, gc, doctor):
     module.register(app)
 app.add_typer(corpus.app, name="corpus")
 app.add_typer(checkpoint.app, name="checkpoint")
