@@ -197,8 +197,10 @@ class Cluster(Frozen):
     @property
     def largest(self) -> tuple[Node, ...]:
         """Every worker that may come."""
-        kinds = ((group, Node(group.name, group.cpus, group.gpus, group.memory * 2**30 / 1e9, group.gpu_type or "")) for group in self.workers)
-        return tuple(node for group, node in kinds for _ in range(group.max))
+        def node(group: WorkerGroup) -> Node:
+            return Node(group.name, group.cpus, group.gpus, group.memory * 2**30 / 1e9, group.gpu_type or "")
+
+        return tuple(node(group) for group in self.workers for _ in range(group.max))
 
 
 def load(path: Path) -> Cluster:

@@ -41,7 +41,8 @@ class Head:
             return self.client.get_job_info(name)
         except RuntimeError as error:
             if "404" in str(error) or "does not exist" in str(error):
-                raise InputError(Problem(name, f"{self.address} knows no such job: `stockpot cluster jobs --address {self.address}` lists them")) from None
+                cure = f"`stockpot cluster jobs --address {self.address}` lists them"
+                raise InputError(Problem(name, f"{self.address} knows no such job: {cure}")) from None
             raise StockpotError(f"{self.address}: {_first_line(error)}") from None
 
     def wait(self, name: str, seconds: float) -> JobDetails:
@@ -102,7 +103,8 @@ def reach(address: str) -> Head:
         reason = "refuses the token" if "invalid" in str(error).lower() else "asks for a token"
         raise InputError(Problem("--address", f"{address} {reason}: {TOKEN_CURE}")) from None
     except ConnectionError:
-        raise InputError(Problem("--address", f"no Ray cluster answers at {address}: is it up, is the tunnel open? (docs/cluster.md)")) from None
+        cure = "is it up, is the tunnel open? (docs/cluster.md)"
+        raise InputError(Problem("--address", f"no Ray cluster answers at {address}: {cure}")) from None
     except Exception as error:  # Ray and its HTTP client raise plain ones
         raise StockpotError(f"{address}: {_first_line(error)}") from None
 

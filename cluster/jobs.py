@@ -36,7 +36,9 @@ def probe(head: Head, package: Path, sweep: RemoteSweep) -> dict:
     """What every node of the cluster sees (`cluster.probe`)."""
     asked = {"out": sweep.out, "inputs": sweep.inputs, "mlflow": sweep.config.mlflow.uri}
     command = f"exec python -m cluster.probe {shlex.quote(json.dumps(asked))}"
-    name = head.client.submit_job(entrypoint=command, runtime_env={"working_dir": str(package)}, submission_id=f"probe-{uuid.uuid4().hex[:12]}")
+    name = head.client.submit_job(
+        entrypoint=command, runtime_env={"working_dir": str(package)}, submission_id=f"probe-{uuid.uuid4().hex[:12]}",
+    )
     job = head.wait(name, PROBE_WAIT)
     logs = head.client.get_job_logs(name)
     told = [line for line in logs.splitlines() if line.startswith(MARK)]

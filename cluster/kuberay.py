@@ -41,7 +41,8 @@ def manifests(cluster: Cluster, sweep: RemoteSweep | None) -> list[dict[str, Any
         "runtimeEnvYAML": yaml.safe_dump({"env_vars": {"RAY_JOB_STOP_WAIT_TIME_S": "120"}}),
         "rayClusterSpec": spec,
     }
-    held = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": _metadata(cluster, queued=False), "data": {"sweep.yaml": sweep.yaml}}
+    metadata = _metadata(cluster, queued=False)
+    held = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": {"sweep.yaml": sweep.yaml}}
     return [held, {"apiVersion": API, "kind": "RayJob", "metadata": _metadata(cluster), "spec": job}]
 
 
@@ -108,7 +109,8 @@ def _pod(cluster: Cluster, machine: Machine, name: str, nodes: dict[str, str], m
         {"persistentVolumeClaim": {"claimName": k8s.claim}} if k8s.claim
         else {"nfs": {"server": cluster.nfs.partition(":")[0], "path": cluster.nfs.partition(":")[2]}}
     )  # fmt: skip
-    volumes = [{"name": "storage", **storage}, {"name": "shm", "emptyDir": {"medium": "Memory", "sizeLimit": f"{max(1, machine.memory // 4)}Gi"}}]
+    objects = {"medium": "Memory", "sizeLimit": f"{max(1, machine.memory // 4)}Gi"}  # Ray's object store
+    volumes = [{"name": "storage", **storage}, {"name": "shm", "emptyDir": objects}]
     mounts = [{"name": "storage", "mountPath": cluster.storage}, {"name": "shm", "mountPath": "/dev/shm"}]
     if mounted:
         volumes.append({"name": "sweep", "configMap": {"name": cluster.name}})

@@ -53,7 +53,8 @@ def judge(seen: dict[str, Any], resources: Resources, coming: tuple[Machine, ...
         found = f"no node of the cluster has them: {shape(machines)}{hint}"
         problems.append(Problem("resources", f"{wanted(resources)} asked for each trial; {found}"))
     if seen["state_api"]:
-        problems.append(Problem("State API", f"does not answer ({seen['state_api']}): start the head with its dashboard, from ray[default]"))
+        cure = "start the head with its dashboard, from ray[default]"
+        problems.append(Problem("State API", f"does not answer ({seen['state_api']}): {cure}"))
     plan = seen["plan"]
     problems += [Problem(where, message) for where, message in plan["problems"]]
     return Preflight(tuple(nodes), tuple(problems), tuple(_warnings(nodes, machines, resources, plan)))
@@ -77,7 +78,8 @@ def _node_problems(node: dict[str, Any], out: str) -> Iterator[Problem]:
     if node["mlflow"]:
         yield Problem(f"{name}: mlflow.uri", f"the tracking server {node['mlflow']} (docs/cluster.md says where credentials go)")
     if abs(node["skew"]) > SKEW:
-        yield Problem(name, f"its clock is {node['skew']:+.0f} s off the head's: leases and resumption need clocks within {SKEW:.0f} s (ntp)")
+        needed = f"leases and resumption need clocks within {SKEW:.0f} s (ntp)"
+        yield Problem(name, f"its clock is {node['skew']:+.0f} s off the head's: {needed}")
     if node["scratch_gb"] < SCRATCH:
         yield Problem(f"{name}: /tmp", f"{node['scratch_gb']:.1f} GB are free, {SCRATCH:.0f} are needed")
 
@@ -103,7 +105,8 @@ def _machine(node: dict[str, Any]) -> Machine:
 def _row(node: dict[str, Any]) -> list[str]:
     machine = _machine(node)
     kind = node["labels"].get(ACCELERATOR, "")
-    row = [f"{node['name']}{' (head)' if node['head'] else ''}", f"{machine.cpus:g}", f"{machine.gpus:g} {kind}".strip(), f"{machine.memory_gb:.0f} GB"]
+    name = f"{node['name']}{' (head)' if node['head'] else ''}"
+    row = [name, f"{machine.cpus:g}", f"{machine.gpus:g} {kind}".strip(), f"{machine.memory_gb:.0f} GB"]
     if "silent" in node:
         return [*row, "", "", "", ""]
     memory = f"{node['gpu_memory_gb']:.0f} GB" if node["gpu_memory_gb"] else ""

@@ -79,15 +79,14 @@ def probe(asked: dict[str, Any]) -> dict[str, Any]:
 
     ray.init(log_to_driver=False)
     nodes = [node for node in ray.nodes() if node["Alive"]]
-    actors = {
-        node["NodeID"]: ray.remote(Node).options(num_cpus=0, scheduling_strategy=NodeAffinitySchedulingStrategy(node["NodeID"], soft=False)).remote()
-        for node in nodes
-    }
+    names = [node["NodeID"] for node in nodes]
+    there = {name: NodeAffinitySchedulingStrategy(name, soft=False) for name in names}
+    actors = {name: ray.remote(Node).options(num_cpus=0, scheduling_strategy=there[name]).remote() for name in names}
     seen = _all({name: actor.look.remote(name, asked) for name, actor in actors.items()})
-    names = [name for name, found in seen.items() if "storage" in found and not found["storage"]]
-    unseen = _all({name: actors[name].unseen.remote(asked["out"], names) for name in names})
+    wrote = [name for name, found in seen.items() if "storage" in found and not found["storage"]]
+    unseen = _all({name: actors[name].unseen.remote(asked["out"], wrote) for name in wrote})
     clocks = {name: _skew(actors[name]) for name, found in seen.items() if "python" in found}
-    _all({name: actors[name].tidy.remote(asked["out"], name) for name in names})
+    _all({name: actors[name].tidy.remote(asked["out"], name) for name in wrote})
     return {
         "nodes": [
             {
@@ -106,12 +105,11 @@ def _all(calls: dict[str, Any]) -> dict[str, Any]:
     """Each call's answer; for one that failed or hangs `{"silent": why}`."""
     import ray
 
-    if calls:
-        ray.wait(list(calls.values()), num_returns=len(calls), timeout=PATIENCE)
+    _, silent = ray.wait(list(calls.values()), num_returns=len(calls), timeout=PATIENCE) if calls else ([], [])
     answers = {}
     for name, call in calls.items():
         try:
-            answers[name] = ray.get(call, timeout=0.01)
+            answers[name] = {"silent": f"no answer in {PATIENCE:.0f} s"} if call in silent else ray.get(call)
         except Exception as error:  # whatever a node may die of
             answers[name] = {"silent": f"{type(error).__name__}: {(str(error).strip().splitlines() or [''])[0]}"}
     return answers

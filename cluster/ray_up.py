@@ -122,14 +122,15 @@ def _aws_instance(machine: Machine) -> str:
     gpus = getattr(machine, "gpus", 0)
     if gpus:
         return _smallest({1: "g5.2xlarge", 4: "g5.12xlarge", 8: "p4d.24xlarge"}, gpus, "gpus")
-    return _smallest({4: "m6i.xlarge", 8: "m6i.2xlarge", 16: "m6i.4xlarge", 32: "m6i.8xlarge", 96: "m6i.24xlarge"}, _cpus(machine), "cpus")
+    sizes = {4: "m6i.xlarge", 8: "m6i.2xlarge", 16: "m6i.4xlarge", 32: "m6i.8xlarge", 96: "m6i.24xlarge"}
+    return _smallest(sizes, _cpus(machine), "cpus")
 
 
 def _gcp_instance(machine: Machine) -> str:
     gpus = getattr(machine, "gpus", 0)
     if gpus:
         return _smallest({1: "g2-standard-8", 2: "g2-standard-24", 4: "g2-standard-48", 8: "a2-highgpu-8g"}, gpus, "gpus")
-    return _smallest({4: "n2-standard-4", 8: "n2-standard-8", 16: "n2-standard-16", 32: "n2-standard-32", 80: "n2-standard-80"}, _cpus(machine), "cpus")
+    return _smallest({size: f"n2-standard-{size}" for size in (4, 8, 16, 32, 80)}, _cpus(machine), "cpus")
 
 
 def _cpus(machine: Machine) -> int:

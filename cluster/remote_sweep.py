@@ -28,7 +28,8 @@ class RemoteSweep:
             cure = "set MLFLOW_TRACKING_USERNAME and MLFLOW_TRACKING_PASSWORD on the cluster's nodes (docs/cluster.md)"
             problems.append(Problem("mlflow.uri", f"holds credentials, which would travel in plain sight: leave them out and {cure}"))
         if parts.scheme == "sqlite":
-            problems.append(Problem("mlflow.uri", "an SQLite file is no server that nodes can reach: leave it out (the sweep's folder holds one)"))
+            cure = "leave it out (the sweep's folder holds one)"
+            problems.append(Problem("mlflow.uri", f"an SQLite file is no server that nodes can reach: {cure}"))
         out = out or (f"{storage}/{folder_name(config.name)}" if storage else None)
         if out is None or not out.startswith("/") or any(each in out for each in "\n\0"):
             problems.append(Problem("--out", "give an absolute folder that every node sees, or a CLUSTER.yaml with `storage`"))

@@ -28,5 +28,6 @@ def rendered(what: str, cluster: Cluster, sweep: Path | None, out: str | None) -
     remote = RemoteSweep.of(config.load(sweep), out, cluster.storage, cluster.mlflow)
     asked, groups = remote.config.resources, cluster.workers[:1] if what == "slurm" else cluster.workers
     if not any(node.slots(asked) for node in cluster.largest if node.name in {group.name for group in groups}):
-        raise InputError(Problem("resources", f"{wanted(asked)} asked for each trial; no worker of {cluster.name} has them: {shape(cluster.largest)}"))
+        found = f"no worker of {cluster.name} has them: {shape(cluster.largest)}"
+        raise InputError(Problem("resources", f"{wanted(asked)} asked for each trial; {found}"))
     return WITH_SWEEP[what](cluster, remote)

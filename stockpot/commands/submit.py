@@ -20,7 +20,9 @@ if TYPE_CHECKING:
     from cluster.jobs import Job
     from cluster.remote_sweep import RemoteSweep
 
-Address = Annotated[str | None, typer.Option(metavar="URL", help="Job server of the Ray cluster, such as http://127.0.0.1:8265; by default the job's own.")]
+Address = Annotated[
+    str | None, typer.Option(metavar="URL", help="Job server of the Ray cluster, such as http://127.0.0.1:8265; by default the job's own."),
+]
 
 
 class Cloud(StrEnum):
@@ -39,10 +41,16 @@ def submit(
     slurm: Annotated[bool, typer.Option("--slurm", help="Render the batch script and hand it to sbatch.")] = False,
     kuberay: Annotated[bool, typer.Option("--kuberay", help="Render the RayJob and hand it to kubectl.")] = False,
     up: Annotated[Cloud | None, typer.Option(help="Start the machines first by `ray up`; then submit through `ray dashboard`.")] = None,
-    cluster: Annotated[Path | None, typer.Option(metavar="CLUSTER.yaml", help="The cluster's description: its storage, its MLflow server, what it may grow by.")] = None,
+    cluster: Annotated[
+        Path | None, typer.Option(metavar="CLUSTER.yaml", help="The cluster's description: its storage, MLflow server, what it may grow by."),
+    ] = None,
     out: Annotated[str | None, typer.Option(help="The sweep's folder on the cluster, seen by every node; STORAGE/NAME by default.")] = None,
-    driver_on: Annotated[list[str] | None, typer.Option(metavar="LABEL=VALUE", help="Only nodes with this Ray label may hold the driver; the head by default.")] = None,
-    allow_changed_code: Annotated[bool, typer.Option("--allow-changed-code", help="Go on with a sweep although stockpot's own code has changed.")] = False,
+    driver_on: Annotated[
+        list[str] | None, typer.Option(metavar="LABEL=VALUE", help="Only nodes with this Ray label may hold the driver; the head by default."),
+    ] = None,
+    allow_changed_code: Annotated[
+        bool, typer.Option("--allow-changed-code", help="Go on with a sweep although stockpot's own code has changed."),
+    ] = False,
     without_token: Annotated[bool, typer.Option("--without-token", help="The cluster asks nobody for a token, and that is meant.")] = False,
     detach: Annotated[bool, typer.Option("--detach", help="Do not follow the log; `stockpot logs` does later.")] = False,
     json_output: Json = False,
