@@ -22,20 +22,21 @@ class Mirror:
     """`root` on this machine, and `uri` where all of it is kept."""
 
     def __init__(self, root: Path, uri: str):
-        self.root, self.storage = Path(root).absolute(), Storage(uri)
+        self.root, self.uri, self.storage = Path(root).absolute(), uri, Storage(uri)
 
     def keep(self, places: Iterable[Path]) -> None:
-        """Into storage, in this order; what is there already is not sent again, if it is a folder."""
+        """Into storage, in this order; a folder that is there is not sent again."""
         for place in map(Path, places):
             if place.is_dir():
-                self.storage.put_folder(place, self._name(place))
+                if not self.storage.has_folder(self.name(place)):
+                    self.storage.put_folder(place, self.name(place))
             else:
-                self.storage.put_bytes(self._name(place), place.read_bytes())
+                self.storage.put_bytes(self.name(place), place.read_bytes())
 
     def have(self, places: Iterable[Path]) -> None:
         """Brings here what is missing. Raises StockpotError for what is in neither."""
         for place in map(Path, places):
-            if not (place.exists() or self.storage.get_folder(self._name(place), place) or self._have_file(place)):
+            if not (place.exists() or self.storage.get_folder(self.name(place), place) or self._have_file(place)):
                 raise StockpotError(f"{place} is neither here nor in {self.storage.uri}: it was lost, or never kept")
 
     def have_folders(self, under: str) -> None:
@@ -48,13 +49,14 @@ class Mirror:
         names = self.storage.names(under.rpartition("/")[0])
         self.have(self.root / name for name in names if PurePosixPath(f"/{name}").match(f"/{pattern}"))
 
-    def _have_file(self, place: Path) -> bool:
-        content = self.storage.get_bytes(self._name(place))
-        if content is not None:
-            write_atomically(place, content)
-        return content is not None
-
-    def _name(self, place: Path) -> str:
+    def name(self, place: Path) -> str:
+        """What storage calls it."""
         place = place.absolute()
         inside = place.is_relative_to(self.root)
         return place.relative_to(self.root).as_posix() if inside else f"{OUTSIDE}{place.as_posix()}"
+
+    def _have_file(self, place: Path) -> bool:
+        content = self.storage.get_bytes(self.name(place))
+        if content is not None:
+            write_atomically(place, content)
+        return content is not None

@@ -62,15 +62,12 @@ class Storage:
         return self._tried(f"read {name}", get)
 
     def put_folder(self, folder: Path, name: str) -> None:
-        """Uploads `folder`, its mark last. A folder that is there with the same mark is left alone."""
+        """Uploads `folder`, its mark last."""
         files = sorted(file for file in Path(folder).rglob("*") if file.is_file())
         about = {file.relative_to(folder).as_posix(): [file.stat().st_size, sha256_of(file)] for file in files}
-        mark = json.dumps(about, indent=1, ensure_ascii=False, sort_keys=True).encode()
-        if self.get_bytes(f"{name}/{MARK}") == mark:
-            return
         for file in files:
             self._upload(file, f"{name}/{file.relative_to(folder).as_posix()}")
-        self.put_bytes(f"{name}/{MARK}", mark)
+        self.put_bytes(f"{name}/{MARK}", json.dumps(about, indent=1, ensure_ascii=False, sort_keys=True).encode())
 
     def has_folder(self, name: str) -> bool:
         return self.get_bytes(f"{name}/{MARK}") is not None
@@ -156,17 +153,22 @@ def _may_pass(error: BaseException) -> bool:
     return isinstance(error, OSError) and not any(word in str(error) for word in HOPELESS)
 
 
-def _opened(uri: str) -> tuple[str, fs.FileSystem, str]:
-    """The URI as it may be shown, its file system, and the path in it."""
+def check_uri(uri: str) -> str:
+    """The URI, if it can be one of a storage; nothing is opened. Raises ValueError."""
     parts = urlsplit(uri)
     if "@" in parts.netloc or "secret" in parts.query.lower():
-        raise InputError(Problem("storage", "a URI holds no keys: give them by the environment (AWS_ACCESS_KEY_ID, ...)"))
+        raise ValueError("a storage's URI holds no keys: give them by the environment (AWS_ACCESS_KEY_ID, ...)")
     if not parts.scheme:
-        raise InputError(Problem("storage", f"{uri!r} is no URI: file:///..., s3://BUCKET/..., gs://BUCKET/..."))
+        raise ValueError(f"{uri!r} is no URI: file:///..., s3://BUCKET/..., gs://BUCKET/...")
+    return uri
+
+
+def _opened(uri: str) -> tuple[str, fs.FileSystem, str]:
+    """The URI as it may be shown, its file system, and the path in it."""
     try:
-        system, root = fs.FileSystem.from_uri(uri)
+        system, root = fs.FileSystem.from_uri(check_uri(uri))
     except (ArrowInvalid, OSError, ValueError) as error:
-        raise InputError(Problem("storage", f"{uri!r} cannot be opened: {error}")) from None
+        raise InputError(Problem("storage", f"cannot be opened: {error}")) from None
     return uri.partition("?")[0].rstrip("/"), system, root.rstrip("/")
 
 

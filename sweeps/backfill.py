@@ -19,7 +19,7 @@ from evaluators.suites import SUITES
 from evaluators.tasks import Task
 from sweeps.config import SweepConfig
 from sweeps.corpora_config import SPLITS
-from sweeps.evaluations import Job, Outcome, run_job, tasks_of
+from sweeps.evaluations import SCORES, Job, Outcome, run_job, tasks_of
 from sweeps.leased import leased
 from sweeps.ledger import Ledger
 from sweeps.ledger_state import Scores
@@ -150,7 +150,7 @@ class Backfill:
     def _job(self, kind: str, model: Path, name: str, suites: tuple[str, ...]) -> Job:
         return Job(
             kind=kind, model=str(model), tokenizer=str(self.base), corpora=self.corpora,
-            result=str(self.folder / "ledger" / "scores" / f"{name}.parquet"),
+            result=str(self.folder / SCORES / f"{name}.parquet"),
             evaluation=self.config.evaluation, suites=suites, threads=self.threads, suite=self.file,
             trust_remote_code=self.config.student.trust_remote_code,
         )  # fmt: skip

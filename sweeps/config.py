@@ -22,11 +22,13 @@ from pydantic_core import PydanticCustomError
 from corpora.chunkings import Chunking
 from corpora.errors import InputError, Problem
 from corpora.wording import short
+from corpora.storage import check_uri
 from corpora.yaml_file import read_yaml
 from corpora.yaml_model import validated
 from evaluators.codes import PRECISIONS
 from sweeps.config_reading import resolved
 from sweeps.corpora_config import FORMS, Corpora, train_corpora
+from sweeps.mlflow_store import credentials_problem
 from sweeps.notify_config import Notify
 from sweeps.search_config import SUITES, Budget, Objective, SchedulerConfig, Search
 from sweeps.space import Real, Space, candidates, leaves
@@ -96,6 +98,8 @@ class MLflow(Frozen):
         scheme = (uri or "http:").partition(":")[0].partition("+")[0]
         if scheme not in schemes:
             raise ValueError(f"a tracking URI begins with one of {', '.join(schemes)}; a folder is none")
+        if problem := credentials_problem(uri or ""):
+            raise ValueError(problem)
         return uri
 
     @field_validator("register_as")
@@ -127,6 +131,10 @@ class SweepConfig(Frozen):
     budget: Budget = Budget()
     resources: Resources = Resources()
     order: Literal["deterministic", "asynchronous"] = "asynchronous"
+    storage: str | None = Field(
+        None, description="URI (s3://BUCKET/..., gs://..., file:///...) where the sweep's folder is kept as well: for "
+        "machines that share no disk, and for a driver that may lose its own; keys come from the environment",
+    )  # fmt: skip
     mlflow: MLflow = MLflow()
     soup: SoupConfig = SoupConfig()
     notify: Notify = Notify()
@@ -139,6 +147,11 @@ class SweepConfig(Frozen):
         except InputError as error:
             raise ValueError("; ".join(problem.message for problem in error.problems)) from error
         return trainer
+
+    @field_validator("storage")
+    @classmethod
+    def _a_uri(cls, uri: str | None) -> str | None:
+        return uri and check_uri(uri)
 
     @field_validator("recipe")
     @classmethod

@@ -23,6 +23,9 @@ from evaluators.tasks import Task
 from sweeps.config import Evaluation
 from sweeps.opening import open_test, refuse_test, split_folders
 
+SCORES = "ledger/scores"
+"""Where results lie, from the sweep's folder."""
+
 
 @dataclass(frozen=True)
 class Job:

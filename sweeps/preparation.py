@@ -31,6 +31,8 @@ from trainables.teachers import score
 
 Say = Callable[[str], None]
 
+CORPORA = "corpora"
+"""Folder of the splits that a sweep makes itself."""
 _MADE_BY = "made_by.json"
 """Beside the splits of a sweep: how they were cut or generated."""
 
@@ -44,6 +46,14 @@ class Preparation:
     inline: Path
     splits: dict[str, tuple[Path, ...]]
     hashes: dict[str, str]
+
+    @property
+    def places(self) -> list[Path]:
+        """All files and folders that a machine must hold to train, to evaluate and to take the sweep over."""
+        store = self.base.parent.parent
+        splits = [place for places in self.splits.values() for place in places]
+        about = [file for file in sorted((store.parent / CORPORA).glob("*")) if file.is_file()]
+        return [*sorted(store.glob("*/*")), *splits, *about]
 
 
 def prepare_sweep(config: SweepConfig, folder: Path, say: Say) -> Preparation:
@@ -80,7 +90,7 @@ def split_corpora(config: SweepConfig, folder: Path, say: Say) -> dict[str, tupl
     if isinstance(corpora, SplitCorpora):
         named = {split: getattr(corpora, split) for split in ("dev", "confirm", "test")}
         return _trained_on(corpora) | {split: tuple(map(Path, places)) for split, places in named.items() if places}
-    written = folder / "corpora"
+    written = folder / CORPORA
     if not written.exists():
         build_folder(written, lambda beside: _write_splits(corpora, beside, say))
     _check_made_by(corpora, written)

@@ -23,12 +23,13 @@ from sweeps.code_hash import code_hash
 from sweeps.conductor import Conductor
 from sweeps.config import SweepConfig
 from sweeps.constraints import UNTRAINED, need_untrained
-from sweeps.evaluations import Job, Outcome
+from sweeps.evaluations import SCORES, Job, Outcome
 from sweeps.extending import check_same
 from sweeps.interruptible import interruptible
 from sweeps.leased import leased
 from sweeps.ledger import Ledger
 from sweeps.ledger_state import LedgerState, Trial
+from sweeps.mlflow_store import check_login
 from sweeps.notify import notified, url_of
 from sweeps.preparation import Preparation, Say, prepare_sweep
 from sweeps.ray_cluster import ray_cluster, trial_bundle
@@ -36,6 +37,7 @@ from sweeps.search import Searcher
 from sweeps.snapshot import Follower
 from sweeps.soup.ship import Kitchen
 from sweeps.stopping import ASKED, stoppable
+from sweeps.stored import stored
 from sweeps.summary import ranked
 from sweeps.warm_start import check_sources, earlier_trials
 from trainables.base import encoder_folder
@@ -66,9 +68,15 @@ class Sweep:
         self._check_folder(resume)
         url_of(self.config.notify)  # says so where it is not set, before anything starts
         check_sources(self.config, self.folder)
-        with leased(self.folder, self.clock), interruptible(), stoppable(self.folder, self.say) as self.stop:
+        check_login(self.config.mlflow.uri, self.say)
+        with (
+            leased(self.folder, self.clock), interruptible(), stoppable(self.folder, self.say) as self.stop,
+            stored(self.folder, self.config.storage, resume, self.clock, self.say) as self.mirror,
+        ):  # fmt: skip
             extends = self._has_ledger() and check_same(Follower(self.folder).standing().sweep["config"], self.config)
             preparation = prepare_sweep(self.config, self.folder, self.say)
+            if self.mirror:
+                self.mirror.keep(preparation.places)
             self.ledger = self._open_ledger(preparation, allow_changed_code, extends)
             with self._projected(), notified(self.folder, self.config.notify, self.say), self._closed():
                 self._train_and_evaluate(preparation)
@@ -165,7 +173,7 @@ class Sweep:
         with ray_cluster(self.config), interruptible():  # again: Ray puts its own handler over ours
             from sweeps.evaluation_pool import EvaluationPool
 
-            pool = EvaluationPool(self._scored, self.config.resources)
+            pool = EvaluationPool(self._scored, self.config.resources, self.mirror)
             for ordinal, trial in self.ledger.state().trials.items():
                 for step, checkpoint in trial.checkpoints.items():
                     if "dev" not in checkpoint.scores and not checkpoint.removed:
@@ -220,6 +228,7 @@ class Sweep:
             return {
                 "ordinal": trial.ordinal, "trainer": self.config.trainer, "recipe": trial.params, "chunking": chunking,
                 "trust_remote_code": self.config.student.trust_remote_code,
+                "storage": (str(self.folder), self.mirror.uri) if self.mirror else None,
                 **{name: str(place) for name, place in places.items()},
             }  # fmt: skip
 
@@ -260,8 +269,12 @@ class Sweep:
 
     def _record(self, conductor: Conductor, ordinal: int, path: Path) -> int:
         """Writes a trial's report and its checkpoint into the ledger; returns the step."""
+        if self.mirror:
+            self.mirror.have([path])
         report = json.loads(path.read_text())
         step, folder = report["step"], self._trial_folder(ordinal) / report["checkpoint"]
+        if self.mirror:
+            self.mirror.have([folder])
         sha256 = sha256_of(folder / "model.safetensors")
         conductor.reported([
             ("report", {"ordinal": ordinal, "step": step, "metrics": report["metrics"], "seconds": report["seconds"], "system": report.get("system")}),
@@ -295,7 +308,7 @@ class Sweep:
             model=str(model),
             tokenizer=str(preparation.base),
             corpora=tuple(map(str, preparation.splits["dev"])),
-            result=str(self.folder / "ledger" / "scores" / f"dev-{name}.parquet"),
+            result=str(self.folder / SCORES / f"dev-{name}.parquet"),
             evaluation=self.config.evaluation,
             suites=self.config.evaluation.suites,
             keep_similarities=kind == CHECKPOINT,

@@ -17,6 +17,8 @@ from ray import tune
 
 from corpora.errors import StockpotError
 from corpora.files import write_atomically
+from corpora.mirror import Mirror
+from trainables import exploits
 from trainables.checkpoints import drop_older_states
 from trainables.recipe import LoopRecipe
 
@@ -28,7 +30,9 @@ def checkpoint_steps(recipe: LoopRecipe) -> list[int]:
 
 class TuneTrial(tune.Trainable):
     """`config`: `ordinal`, `trainer` (as the sweep's YAML spells it, None for the built-in one), `recipe` (all its
-    fields), `trust_remote_code`, `chunking` of the inline metric, and the folders `data`, `base`, `inline` and `folder`."""
+    fields), `trust_remote_code`, `chunking` of the inline metric, the folders `data`, `base`, `inline` and `folder`, `storage`:
+    (root of the sweep, URI) where machines share no disk, else None; and `perturb_every`: after how many steps trials may
+    take over one another's checkpoints (trainables/exploits.py), None where they never do."""
 
     def setup(self, config: dict[str, Any]) -> None:
         self._begin(config)
@@ -45,6 +49,12 @@ class TuneTrial(tune.Trainable):
         self._loop = None
         self._steps = iter(checkpoint_steps(self._recipe))
         self._reported = 0
+        self._mirror = Mirror(*config["storage"]) if config["storage"] else None
+        if self._mirror:
+            self._mirror.have_folders("store")
+            own = self._mirror.name(self._folder)
+            self._mirror.have_files(f"{own}/reports/*.json")
+            self._mirror.have_folders(own)
 
     def step(self) -> dict[str, Any]:
         until = next(self._steps)
@@ -56,7 +66,9 @@ class TuneTrial(tune.Trainable):
                 with trusting(self._config["trust_remote_code"]):
                     report = self._train(until)
                 write_atomically(path, json.dumps(report, sort_keys=True))
-                drop_older_states(self._folder, until)
+                if self._mirror:
+                    self._mirror.keep([self._folder / report["checkpoint"], path])
+                drop_older_states(self._folder, until, kept_every=self._config["perturb_every"])
         except StockpotError as error:
             # Told, not raised: Tune would run the same recipe into the same wall again.
             return {"until": until, "failed": str(error), "done": True}
@@ -70,12 +82,16 @@ class TuneTrial(tune.Trainable):
         from trainables.trainers import trainer_of
         from trainables.usage import Usage
 
+        exploit = self._exploit()
+        if exploit and exploit.step == self._reported:
+            self._loop = None
         if self._loop is None:
             keep_to_share(given_gpus())
             # Never from a checkpoint whose report was lost with the worker: its measures are worked out again.
             places = (Path(self._config[name]) for name in ("data", "base", "folder"))
             kind = trainer_of(self._config["trainer"])
-            self._loop = Loop(kind, kind.Recipe(**self._config["recipe"]), *places, up_to=self._reported)
+            recipe = kind.Recipe(**(exploit.recipe if exploit else self._config["recipe"]))
+            self._loop = Loop(kind, recipe, *places, up_to=self._reported, exploit=exploit)
             self._loop.train(self._reported)
         usage, clock = Usage(), [time.monotonic()]
         measures = self._loop.train(until)
@@ -92,3 +108,14 @@ class TuneTrial(tune.Trainable):
             "seconds": {part: after - before for part, before, after in zip(parts, clock, clock[1:], strict=False)},
             "system": usage.taken(),
         }
+
+    def _exploit(self) -> exploits.Exploit | None:
+        """What the trial took over last, at the step that it goes on from or before."""
+        if self._config["perturb_every"] is None:
+            return None
+        if self._mirror:
+            self._mirror.have_files(f"{self._mirror.name(self._folder)}/{exploits.FOLDER}/*.json")
+        exploit = exploits.newest(self._folder, self._reported)
+        if exploit and self._mirror:
+            self._mirror.have([exploit.checkpoint])
+        return exploit

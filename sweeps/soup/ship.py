@@ -18,7 +18,7 @@ from corpora.errors import InputError, Problem
 from evaluators.results import Results
 from sweeps.config import SweepConfig
 from sweeps.constraints import keeper
-from sweeps.evaluations import Job, corpora_tasks, run_job
+from sweeps.evaluations import SCORES, Job, corpora_tasks, run_job
 from sweeps.ledger import Ledger
 from sweeps.soup.admit import admit, barriers
 from sweeps.soup.average import Ingredient, average, ingredients
@@ -205,7 +205,7 @@ class Kitchen:
             model=str(folder),
             tokenizer=str(self.base),
             corpora=self.splits[split],
-            result=str(self.folder / "ledger" / "scores" / f"{name}.parquet"),
+            result=str(self.folder / SCORES / f"{name}.parquet"),
             evaluation=self.config.evaluation,
             suites=self.config.evaluation.suites,
             threads=self.threads,

@@ -45,6 +45,15 @@ def test_what_is_here_is_not_brought_again(machines: tuple[Mirror, Mirror]) -> N
     assert (two.root / "sweep.json").read_text() == "mine"
 
 
+def test_a_folder_that_is_kept_is_not_sent_again(machines: tuple[Mirror, Mirror]) -> None:
+    one, _ = machines
+    write(one.root / "step-1" / "model.safetensors", "weights")
+    one.keep([one.root / "step-1"])
+    write(one.root / "step-1" / "model.safetensors", "other")
+    one.keep([one.root / "step-1"])
+    assert one.storage.get_bytes("step-1/model.safetensors") == b"weights"
+
+
 def test_what_lies_outside_the_root_keeps_its_place(machines: tuple[Mirror, Mirror], tmp_path: Path) -> None:
     one, two = machines
     corpus = tmp_path / "corpora" / "dev"

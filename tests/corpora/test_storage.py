@@ -56,14 +56,6 @@ def test_what_is_put_comes_back(kind: str, tmp_path: Path, folder: Path, request
     assert not store.get_folder("trials/b", tmp_path / "b") and not (tmp_path / "b").exists()
 
 
-def test_a_folder_put_again_is_not_sent_again(s3: tuple[str, Faults], folder: Path) -> None:
-    store = Storage(s3[0])
-    store.put_folder(folder, "a")
-    s3[1].seen.clear()
-    store.put_folder(folder, "a")
-    assert {method for method, _ in s3[1].seen} <= {"GET", "HEAD"}
-
-
 def test_throttled_broken_and_slow_requests_lose_nothing(s3: tuple[str, Faults], folder: Path, tmp_path: Path) -> None:
     uri, faults = s3
     faults.latency, faults.throttled, faults.broken = 0.02, 0.15, 0.1

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 
 import pytest
 
 from corpora import native
+from corpora.mirror import Mirror
 from trainables import checkpoints
 from trainables.trainers import trainer_of
 from trainables.tune_trial import TuneTrial
@@ -25,6 +27,7 @@ def config(family_corpus, training_folder, tiny_base, tmp_path, monkeypatch):
         return {
             "ordinal": 0, "trainer": trainer, "recipe": recipe, "trust_remote_code": False, "chunking": "sentence",
             "data": str(training_folder), "base": str(tiny_base), "inline": str(inline), "folder": str(tmp_path / name),
+            "storage": None, "perturb_every": None,
         }  # fmt: skip
 
     return make
@@ -53,6 +56,19 @@ def test_a_trial_that_starts_again_repeats_its_reports_and_trains_nothing_twice(
     assert steps(again) == first
     report = json.loads(Path(first[-1]["report"]).read_text())
     assert report["metrics"] == reports[-1]["metrics"]
+
+
+def test_a_trial_goes_on_where_no_disk_is_shared(config, tmp_path):
+    whole = steps(TuneTrial(config(None)))
+    there, here = tmp_path / "there", tmp_path / "here"
+    uri = (tmp_path / "kept").as_uri()
+    begun = TuneTrial(config(None) | {"folder": str(there / "trials" / "a"), "storage": (str(there), uri)})
+    assert [begun.step()["until"], begun.step()["until"]] == [2, 4]  # then its machine is gone
+    shutil.rmtree(there)
+    goes_on = TuneTrial(config(None) | {"folder": str(here / "trials" / "a"), "storage": (str(here), uri)})
+    for before, after in zip(whole, steps(goes_on), strict=True):
+        assert json.loads(Path(after["report"]).read_text())["metrics"] == json.loads(Path(before["report"]).read_text())["metrics"]
+    assert Mirror(here, uri).storage.folders("trials") == [f"trials/a/step-00000{step}" for step in (2, 4, 5)]
 
 
 def test_a_reused_worker_keeps_nothing_of_the_trial_before(config):
