@@ -52,6 +52,8 @@ until scontrol show job "$JOB" | grep -q "Restarts=1"; do
   sleep 0.5
 done
 scontrol show job "$JOB" | grep -o "Restarts=[0-9]*"
-scontrol update JobId="$JOB" StartTime=now  # a requeued job waits two minutes otherwise
-while [ -n "$(state)" ]; do sleep 0.5; done
+while [ -n "$(state)" ]; do
+  if [ "$(state)" = PENDING ]; then scontrol update JobId="$JOB" StartTime=now || true; fi  # else a requeued job waits two minutes
+  sleep 0.5
+done
 scontrol show job "$JOB" | grep -o "JobState=[A-Z]*"
