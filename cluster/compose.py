@@ -41,7 +41,7 @@ services:
     build:
       dockerfile_inline: |
         FROM python:{python}-slim
-        RUN pip install --no-cache-dir 'mlflow[auth]=={mlflow}' psycopg2-binary boto3
+        RUN pip install --no-cache-dir 'mlflow[auth]=={mlflow}' 'psycopg[binary]' boto3
         WORKDIR /mlflow
     restart: unless-stopped
     # The bucket is made where it is missing; MLflow reads everything secret from its environment.
