@@ -114,9 +114,11 @@ def job_at(job: str | None, address: str | None) -> tuple[str, str]:
 
 def answered_there(sweep: Path, address: str | None, command: list[str]) -> bool:
     """Whether `sweep` was no folder but a submitted job, whose cluster ran `stockpot COMMAND` on its folder and answered."""
+    if not address and sweep.exists():
+        return False  # before anything heavy is imported
     from cluster.jobs import remembered, run_there
 
-    if not address and (sweep.exists() or remembered(str(sweep)) is None):
+    if not address and remembered(str(sweep)) is None:
         return False
     from cluster.head import reach
 
