@@ -65,6 +65,7 @@ def _trial(folder: Path, trial: Trial, runs: dict[str, str]) -> dict[str, Any]:
         "reason": trial.reason,
         "params": trial.params,
         "varied": trial.varied,
+        "exploits": [{"step": step, "donor": one.donor, "varied": one.varied} for step, one in sorted(trial.exploits.items())],
         "metrics": last_metrics(trial),
         "checkpoints": [str(folder / c.folder) for _, c in sorted(trial.checkpoints.items()) if not c.removed],
     }

@@ -16,6 +16,7 @@ from sweeps.config import SweepConfig
 from sweeps.constraints import untrained_figures
 from sweeps.ledger import Ledger
 from sweeps.ledger_state import Trial
+from sweeps.population import Exploit
 from sweeps.schedulers import scheduler_of
 from sweeps.search import Searcher
 
@@ -28,10 +29,14 @@ class Next(Enum):
 
 
 class Conductor:
-    """`clock` gives seconds since 1970; `earlier`: trials of earlier sweeps that the search learns from."""
+    """`clock` gives seconds since 1970; `earlier`: trials of earlier sweeps that the search learns from; `instruct(trial)`
+    is called when a trial has something to take over from another one, before it goes on."""
 
-    def __init__(self, config: SweepConfig, ledger: Ledger, clock: Callable[[], float], earlier: Sequence[Trial] = ()):
-        self.config, self.ledger, self.clock = config, ledger, clock
+    def __init__(
+        self, config: SweepConfig, ledger: Ledger, clock: Callable[[], float], earlier: Sequence[Trial] = (),
+        instruct: Callable[[Trial], None] = lambda trial: None,
+    ):  # fmt: skip
+        self.config, self.ledger, self.clock, self._instruct = config, ledger, clock, instruct
         self._searcher = Searcher(config, earlier)
         self._scheduler = scheduler_of(config)
         self._deterministic = config.order == "deterministic"
@@ -85,6 +90,8 @@ class Conductor:
     def _start(self, ordinal: int) -> Trial:
         self.ledger.append("started", {"ordinal": ordinal}, self.clock())
         self._active.add(ordinal)
+        if self.trials[ordinal].exploits:  # the driver before may have died between its decision and this
+            self._instruct(self.trials[ordinal])
         return self.trials[ordinal]
 
     def _is_spent(self) -> bool:
@@ -103,11 +110,24 @@ class Conductor:
     def decide(self, ordinal: int, step: int) -> str:
         """`continue`, `stop`, or `wait` (ask again later) for a trial that has reported `step`."""
         trial = self.trials[ordinal]
-        if step < max(trial.reports):  # a replayed report: the trial went on from there once
+        if step < max(trial.reports) or step in trial.exploits:  # a replayed report, decided once
             return "continue"
         if self.stopping:
             return "wait"
-        return self._scheduler.decide(self.trials, ordinal, step)
+        decision = self._scheduler.decide(self.trials, ordinal, step)
+        if isinstance(decision, Exploit):
+            self._exploit(trial, step, decision)
+            return "continue"
+        return decision
+
+    def _exploit(self, trial: Trial, step: int, decision: Exploit) -> None:
+        sha256 = self.trials[decision.donor].checkpoints[step].sha256
+        taken = {
+            "ordinal": trial.ordinal, "step": step, "donor": {"ordinal": decision.donor, "step": step, "sha256": sha256},
+            "params": decision.suggestion.recipe.model_dump(mode="json"), "varied": decision.suggestion.varied,
+        }  # fmt: skip
+        self.ledger.append("exploited", taken, self.clock())
+        self._instruct(trial)
 
     def ended(self, ordinal: int, status: str, reason: str = "") -> None:
         self._active.discard(ordinal)

@@ -30,6 +30,7 @@ from sweeps.config_reading import resolved
 from sweeps.corpora_config import FORMS, Corpora, train_corpora
 from sweeps.mlflow_store import credentials_problem
 from sweeps.notify_config import Notify
+from sweeps.population_checks import problems as population_problems
 from sweeps.search_config import SUITES, Budget, Objective, SchedulerConfig, Search
 from sweeps.space import Real, Space, candidates, leaves
 from sweeps.space_reading import read_space
@@ -166,7 +167,8 @@ class SweepConfig(Frozen):
 
     @model_validator(mode="after")
     def _fits_together(self) -> SweepConfig:
-        problems = [*_space_problems(self), *_search_problems(self), *_evaluation_problems(self)]
+        problems = [*_space_problems(self), *_search_problems(self), *_evaluation_problems(self),
+                    *population_problems(self.scheduler, self.space, self.order)]  # fmt: skip
         if problems:
             raise PydanticCustomError("sweep", "parts disagree", {"problems": problems})
         return self

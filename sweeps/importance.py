@@ -28,12 +28,12 @@ LOG_RANGE, LOG_MEDIAN = 50, 0.15  # positive numbers over such a factor, half of
 def importance(state: LedgerState) -> pd.DataFrame:
     """Share of each varied field (row) in each objective (column), summing to 1; empty where there is too little to tell.
 
-    Each trial counts by its best checkpoint on dev.
+    Each trial counts by its best checkpoint on dev, if one setting led to it.
     """
     import optuna
     import pandas as pd
 
-    trials = [(trial.varied, best.figures) for trial, best in ranked(state)]
+    trials = [(trial.varied, best.figures) for trial, best in ranked(state) if best.step <= trial.own_until]
     found = {}
     for metric, direction in objectives(state):
         told = [(varied, figures[metric]) for varied, figures in trials if metric in figures]

@@ -13,6 +13,8 @@ Events and their payloads (`time` is added by the ledger):
     removed     ordinal, step, reason: the checkpoint's files are gone, its scores stay (sweeps/gc.py)
     scores      ordinal, step, split, figures, per_query (parquet, from the sweep's folder), seconds?
     retried     ordinal, reason: its worker died, it goes on from its newest checkpoint
+    exploited   ordinal, step, donor {ordinal, step, sha256}, params, varied: after its report of `step` the trial goes on
+                from the donor's checkpoint, under these params (population based training)
     ended       ordinal, status finished | stopped (pruned) | failed, reason
     baseline    name, split, figures, per_query
     (figures are named by the ledger's metric names: `dev/context/Answer@10`)
@@ -26,6 +28,7 @@ checkpoints may not.
 from __future__ import annotations
 
 import hashlib
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
@@ -73,8 +76,17 @@ class Checkpoint:
     removed: str = ""  # why its files are gone
 
 
+class Exploited(NamedTuple):
+    donor: Mapping[str, Any]  # ordinal, step, sha256
+    params: Mapping[str, Any]
+    varied: Mapping[str, Any]
+    time: float
+
+
 @dataclass(slots=True)
 class Trial:
+    """`params` and `varied` are what it began with: `params_at` and `varied_at` know what a checkpoint was trained under."""
+
     ordinal: int
     trial_id: str
     params: dict[str, Any]
@@ -88,10 +100,29 @@ class Trial:
     retried: list[float] = field(default_factory=list)  # and when
     started: float | None = None
     ended: float | None = None
+    exploits: dict[int, Exploited] = field(default_factory=dict)  # by the step from which on they hold
 
     @property
     def has_ended(self) -> bool:
         return self.status in ENDS
+
+    @property
+    def own_until(self) -> float:
+        """The last step that its first params alone led to."""
+        return min(self.exploits, default=math.inf)
+
+    def params_at(self, step: float) -> Mapping[str, Any]:
+        """The params that led to `step`; to what comes next, with infinity."""
+        newest = self.exploited_before(step)
+        return self.params if newest is None else self.exploits[newest].params
+
+    def varied_at(self, step: float) -> Mapping[str, Any]:
+        newest = self.exploited_before(step)
+        return self.varied if newest is None else self.exploits[newest].varied
+
+    def exploited_before(self, step: float) -> int | None:
+        """The step from which on the params hold that led to `step`, if they are not its first."""
+        return max((since for since in self.exploits if since < step), default=None)
 
 
 @dataclass
@@ -153,6 +184,7 @@ def comparable(state: LedgerState) -> dict[str, Any]:
                     step: {"sha256": checkpoint.sha256, "figures": {s: v.figures for s, v in checkpoint.scores.items()}}
                     for step, checkpoint in sorted(trial.checkpoints.items())
                 },
+                "exploits": {step: [one.donor, one.varied] for step, one in sorted(trial.exploits.items())},
             }
             for ordinal, trial in sorted(state.trials.items())
         },
@@ -265,6 +297,20 @@ def _retried(state: LedgerState, event: Mapping[str, Any]) -> bool:
     return True
 
 
+def _exploited(state: LedgerState, event: Mapping[str, Any]) -> bool:
+    trial, step, donor = _trial(state, event), event["step"], event["donor"]
+    if step in trial.exploits:
+        held = trial.exploits[step]
+        return _known(f"what trial {trial.ordinal} takes over at step {step}", (held.donor, held.params), (donor, event["params"]))
+    _must_go_on(trial, f"a change at step {step}")
+    if step != max(trial.reports, default=0):
+        raise Contradiction(f"trial {trial.ordinal} changes at step {step}, and its last report is of {max(trial.reports, default=0)}")
+    given = state.trials[donor["ordinal"]].checkpoints[donor["step"]].sha256
+    _known(f"the checkpoint of trial {donor['ordinal']} at step {donor['step']}", given, donor["sha256"])
+    trial.exploits[step] = Exploited(donor, event["params"], event["varied"], event["time"])
+    return True
+
+
 def _ended(state: LedgerState, event: Mapping[str, Any]) -> bool:
     trial = _trial(state, event)
     if event["status"] not in ENDS:
@@ -325,5 +371,6 @@ def _known(what: str, held: Any, given: Any) -> bool:
 _FOLDS: dict[str, Callable[[LedgerState, Mapping[str, Any]], bool]] = {
     "sweep": _sweep, "resumed": _resumed, "closed": _closed, "proposed": _proposed, "started": _started,
     "report": _report, "checkpoint": _checkpoint, "removed": _removed, "scores": _scores, "retried": _retried, "ended": _ended,
+    "exploited": _exploited,
     "baseline": _baseline, "soup": _soup, "opening": _opening,
 }  # fmt: skip

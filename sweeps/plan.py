@@ -89,7 +89,7 @@ class Plan:
             f"space: {'unbounded' if self.points is None else f'{self.points} points'}, by {config.search.sampler}"
         )
         told += [f"  {line}" for line in self.space]
-        stopped = "" if config.scheduler.kind == "none" else f", fewer as {config.scheduler.kind} stops the weak"
+        stopped = "" if config.scheduler.kind in ("none", "pbt") else f", fewer as {config.scheduler.kind} stops the weak"
         told += [
             f"trials: {found.trials}, {config.resources.slots} at a time, order {config.order}",
             f"at most {found.steps:,} steps and {found.checkpoints} checkpoints{stopped}",

@@ -55,7 +55,9 @@ def warnings(config: SweepConfig, splits: Splits) -> Iterator[Problem]:
                 f"budget.{key}", "how many trials fit depends on timing, which `order: deterministic` promises not to"
             )
     steps = list(candidates(config.space.entries.get("steps", default_of("steps", config.space.model))))
-    if config.scheduler.kind != "none" and config.scheduler.grace >= max(steps):
+    if config.scheduler.kind == "pbt" and config.scheduler.perturb_every >= max(steps):
+        yield Problem("scheduler.perturb_every", f"no trial has more than {max(steps)} steps: nothing will be taken over")
+    if config.scheduler.kind in ("asha", "median") and config.scheduler.grace >= max(steps):
         yield Problem("scheduler.grace", f"no trial has more than {max(steps)} steps: nothing will be stopped")
     points, asked = config.space.size, config.search.trials
     if points is not None and asked is not None and points < asked:

@@ -122,7 +122,8 @@ def welch(parts: Sequence[tuple[float, float]], difference: float) -> tuple[floa
 
 
 def _by_step(trial: Trial, metric: str) -> dict[int, float]:
-    scored = {step: one.scores["dev"].figures for step, one in trial.checkpoints.items() if "dev" in one.scores}
+    """Of the checkpoints that the setting alone led to."""
+    scored = {step: one.scores["dev"].figures for step, one in trial.checkpoints.items() if "dev" in one.scores and step <= trial.own_until}
     return {step: figures[metric] for step, figures in scored.items() if metric in figures}
 
 

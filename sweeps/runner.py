@@ -40,6 +40,7 @@ from sweeps.stopping import ASKED, stoppable
 from sweeps.stored import stored
 from sweeps.summary import ranked
 from sweeps.warm_start import check_sources, earlier_trials
+from trainables import exploits
 from trainables.base import encoder_folder
 from trainables.encoders import BM25, CHECKPOINT, ISOLATED
 
@@ -181,7 +182,7 @@ class Sweep:
             if need_untrained(self.config.search.constraints):
                 self._evaluate_first(UNTRAINED, preparation, pool)
             earlier = earlier_trials(self.config, self.folder, preparation.hashes, self.say)
-            conductor = Conductor(self.config, self.ledger, self.clock, earlier)
+            conductor = Conductor(self.config, self.ledger, self.clock, earlier, self._instruct)
             with self.stop.at_checkpoints():
                 self._tune(conductor, preparation, pool)
             if conductor.reason:
@@ -229,6 +230,7 @@ class Sweep:
                 "ordinal": trial.ordinal, "trainer": self.config.trainer, "recipe": trial.params, "chunking": chunking,
                 "trust_remote_code": self.config.student.trust_remote_code,
                 "storage": (str(self.folder), self.mirror.uri) if self.mirror else None,
+                "perturb_every": self.config.scheduler.perturb_every,
                 **{name: str(place) for name, place in places.items()},
             }  # fmt: skip
 
@@ -266,6 +268,14 @@ class Sweep:
                 tuner.fit()
             except TuneError as error:  # what went wrong in the driver's own loop, as a traceback in text
                 raise StockpotError(f"the sweep's loop ended: {str(error).strip().splitlines()[-1]}") from error
+
+    def _instruct(self, trial: Trial) -> None:
+        """Tells the trial what it takes over from others, as the ledger has it."""
+        for step, taken in trial.exploits.items():
+            donor = {"trial_id": self._trial_folder(taken.donor["ordinal"]).name, **taken.donor}
+            path = exploits.write(self._trial_folder(trial.ordinal), step, taken.params, donor)
+            if self.mirror:
+                self.mirror.keep([path])
 
     def _record(self, conductor: Conductor, ordinal: int, path: Path) -> int:
         """Writes a trial's report and its checkpoint into the ledger; returns the step."""

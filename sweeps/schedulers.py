@@ -1,4 +1,4 @@
-"""Which trials stop early, decided from what the trials have reported: no clock, no Ray.
+"""Which trials stop early or go on from another one, decided from what the trials have reported: no clock, no Ray.
 
 A scheduler remembers only what cannot change any more (`_Past`), so one made anew from a
 ledger decides as the one that went on.
@@ -19,13 +19,15 @@ from typing import Literal, Protocol
 
 from sweeps.config import SweepConfig
 from sweeps.ledger_state import Trial
+from sweeps.population import Exploit, Mutation, Pbt
+from sweeps.population_checks import mutated
 
 LEAST = 3  # other trials without which the median rule says nothing
 Decision = Literal["continue", "stop", "wait"]
 
 
 class Scheduler(Protocol):
-    def decide(self, trials: Mapping[int, Trial], ordinal: int, step: int) -> Decision:
+    def decide(self, trials: Mapping[int, Trial], ordinal: int, step: int) -> Decision | Exploit:
         """For a trial that has just reported `step`. The last report of a trial is never a reason to stop it."""
         ...
 
@@ -36,6 +38,9 @@ def scheduler_of(config: SweepConfig) -> Scheduler:
         return Asha(chosen.metric, in_order, chosen.grace, chosen.reduction)
     if chosen.kind == "median":
         return Median(chosen.metric, in_order, chosen.grace)
+    if chosen.kind == "pbt":
+        mutation = Mutation(config.space, mutated(chosen, config.space), chosen.resample_probability, chosen.factor)
+        return Pbt(chosen.metric, chosen.perturb_every, chosen.quantile, mutation, config.search.seed)
     return KeepAll()
 
 

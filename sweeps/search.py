@@ -89,7 +89,7 @@ class Searcher:
 
     def is_settled(self, trial: Trial) -> bool:
         """Whether all that proposals learn from the trial is there: a finished one needs its newest checkpoint's scores."""
-        if self._search.sampler in ("random", "grid") or trial.status in ("stopped", "failed"):
+        if self._search.sampler in ("random", "grid") or trial.status in ("stopped", "failed") or trial.exploits:
             return trial.has_ended
         newest = max(trial.checkpoints, default=None)
         return trial.has_ended and (newest is None or "dev" in trial.checkpoints[newest].scores)

@@ -78,12 +78,28 @@ class Search(Frozen):
 
 
 class SchedulerConfig(Frozen):
-    """Which trials stop early, by a metric that the trial reports itself."""
+    """Which trials stop early, or go on from a better one's checkpoint, by a metric that the trial reports itself."""
 
-    kind: Literal["none", "asha", "median"] = "none"
+    kind: Literal["none", "asha", "median", "pbt"] = "none"
     metric: Literal["inline/Answer@10", "inline/Document@1"] = "inline/Answer@10"
-    grace: int = Field(20, ge=1, description="optimiser steps before the first decision")
+    grace: int = Field(20, ge=1, description="asha, median: optimiser steps before the first decision")
     reduction: int = Field(3, ge=2, description="asha: one in so many is kept at a rung")
+    perturb_every: int | None = Field(None, ge=1, description="pbt: optimiser steps between decisions, a multiple of checkpoint_every")
+    quantile: float = Field(0.25, gt=0, le=0.5, description="pbt: this share of the worst goes on from this share of the best")
+    resample_probability: float = Field(0.25, ge=0, le=1, description="pbt: how often a value is drawn anew from the space")
+    factor: float = Field(1.2, gt=1, description="pbt: what the donor's value is multiplied with, or divided by, else")
+    mutate: tuple[str, ...] = Field((), description="pbt: searched fields of the recipe that change; all that can by default")
+
+    @model_validator(mode="after")
+    def _whole(self) -> SchedulerConfig:
+        if self.kind == "pbt" and self.perturb_every is None:
+            raise ValueError("pbt needs `perturb_every`")
+        given = [name for name in ("perturb_every", "mutate") if getattr(self, name)]
+        if self.kind != "pbt" and given:
+            raise ValueError(f"{' and '.join(given)}: for kind pbt alone, found kind {self.kind}")
+        if len(set(self.mutate)) < len(self.mutate):
+            raise ValueError(f"mutate names a field twice: {', '.join(self.mutate)}")
+        return self
 
 
 class Budget(Frozen):

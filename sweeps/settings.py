@@ -2,7 +2,8 @@
 
 Trials s N to s N + N - 1 are the N replicates of setting s: equal but for their `seed`. A
 setting counts as failed when one of them failed or has a figure that is not finite, as
-pruned when one was stopped early; else its figures are the means over them.
+pruned when one was stopped early or went on from another trial's checkpoint, with what it reported
+by then; else its figures are the means over them.
 """
 
 from __future__ import annotations
@@ -37,7 +38,7 @@ class Setting:
         statuses = {trial.status for trial in self.trials}
         if "failed" in statuses:
             return "failed"
-        if "stopped" in statuses:
+        if "stopped" in statuses or any(trial.exploits for trial in self.trials):
             return "stopped"
         return "finished" if self.values(objectives) else "failed"
 
@@ -54,13 +55,13 @@ class Setting:
 
     def intermediate(self, metric: str) -> dict[int, float]:
         """Means of what the replicates reported, at the steps that all of them came to."""
-        found = [{step: report.metrics.get(metric, math.nan) for step, report in t.reports.items()} for t in self.trials]
+        found = [{step: t.reports[step].metrics.get(metric, math.nan) for step in own_steps(t)} for t in self.trials]
         means = {step: fmean(one[step] for one in found) for step in found[0] if all(step in one for one in found)}
         return {step: value for step, value in sorted(means.items()) if math.isfinite(value)}
 
     def steps(self) -> int:
         """The budget it had: optimiser steps of all its replicates."""
-        return sum(max(trial.reports, default=0) for trial in self.trials)
+        return sum(max(own_steps(trial), default=0) for trial in self.trials)
 
 
 def settings_of(final: Sequence[Trial], pending: Sequence[Trial], replicates: int) -> list[Setting]:
@@ -75,6 +76,11 @@ def settings_of(final: Sequence[Trial], pending: Sequence[Trial], replicates: in
         whole = len(found) == replicates and all(known for _, known in found)
         settings.append(Setting(place, tuple(trial for trial, _ in found), whole))
     return settings
+
+
+def own_steps(trial: Trial) -> list[int]:
+    """The steps of its reports that its first params alone led to."""
+    return [step for step in trial.reports if step <= trial.own_until]
 
 
 def newest_figures(trial: Trial) -> dict[str, float]:

@@ -31,10 +31,15 @@ class TrialStanding:
     checkpoints: int = 0
     evaluated: int = 0  # checkpoints with scores on dev
     front: list[tuple[int, tuple[float, ...]]] = field(default_factory=list)  # (step, `Standing.axes`), none dominated
+    before: list[tuple[int, dict[str, Any]]] = field(default_factory=list)  # (step, what `varied` was until then)
 
     @property
     def has_ended(self) -> bool:
         return self.status in ENDS
+
+    def varied_at(self, step: int) -> dict[str, Any]:
+        """What led to `step`; `varied` is what leads on."""
+        return next((varied for until, varied in self.before if step <= until), self.varied)
 
 
 class Point(NamedTuple):
@@ -147,6 +152,11 @@ class Standing(Worked):
             trial.step, trial.metric = event["step"], value
         if value is not None:
             trial.highest = value if trial.highest is None else max(trial.highest, value)
+
+    def _exploited(self, event: Mapping[str, Any]) -> None:
+        trial = self.trials[event["ordinal"]]
+        trial.before.append((event["step"], trial.varied))
+        trial.varied = event["varied"]
 
     def _checkpoint(self, event: Mapping[str, Any]) -> None:
         self.trials[event["ordinal"]].checkpoints += 1

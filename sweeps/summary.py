@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
@@ -99,7 +100,7 @@ def results(state: LedgerState) -> tuple[list[str], list[list[Any]]]:
     place |= {ordinal: (1 if ordinal in best else 2, ordinal) for ordinal in state.trials if ordinal not in place}
     for ordinal in sorted(state.trials, key=place.__getitem__):
         trial, found = state.trials[ordinal], best.get(ordinal)
-        params = dict(flat(trial.varied))
+        params = dict(flat(trial.varied_at(found.step if found else math.inf)))
         status = ", ".join([shown_status(state, trial), *(f"breaks {name}" for name in (found.broken if found else ()))])
         row = [trial_name(trial), status, found.step if found else None]
         row += [readable(params[key]) if key in params else None for key in varied]

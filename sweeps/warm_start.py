@@ -20,7 +20,7 @@ from sweeps.config import SweepConfig
 from sweeps.ledger import Ledger
 from sweeps.ledger_state import Checkpoint, LedgerState, Report, Scores, Trial
 from sweeps.preparation import Say
-from sweeps.settings import newest_figures
+from sweeps.settings import newest_figures, own_steps
 
 NAME = "warm-start.json"
 
@@ -65,8 +65,9 @@ def _read(config: SweepConfig, source: Path, data: Mapping[str, str], say: Say) 
         elif trial.status == "finished" and any(f"dev/{one.metric}" not in figures for one in config.search.objectives):
             left["without the objectives"] += 1
         else:
-            reports = {step: dict(report.metrics) for step, report in trial.reports.items()}
-            taken.append({"varied": varied, "params": trial.params, "status": trial.status, "figures": dict(figures), "reports": reports})
+            reports = {step: dict(trial.reports[step].metrics) for step in own_steps(trial)}
+            status = "stopped" if trial.exploits else trial.status  # its setting was left behind there
+            taken.append({"varied": varied, "params": trial.params, "status": status, "figures": dict(figures), "reports": reports})
     skipped = ", ".join(f"{count} {why}" for why, count in sorted(left.items()))
     say(f"warm start: {len(taken)} trials of {source}" + (f"; left out {skipped}" if skipped else ""))
     return taken

@@ -199,13 +199,15 @@ def _state_values(folder: Path) -> dict[str, Any]:
         return {}
 
 
-def drop_older_states(folder: Path, step: int) -> None:
+def drop_older_states(folder: Path, step: int, kept_every: int | None = None) -> None:
     """Removes what resumes the checkpoints in `folder` before `step`, two thirds of their size; the checkpoints stay.
 
-    The state is moved out of its folder's way first, so that no checkpoint is ever seen with half of it.
+    `kept_every`: the multiples of so many steps keep it, for other trials to go on from. The state is moved out of its
+    folder's way first, so that no checkpoint is ever seen with half of it.
     """
     for path in sorted(Path(folder).glob(f"step-*/{STATE}")):
-        if int(path.parent.name.removeprefix("step-")) < step:
+        own = int(path.parent.name.removeprefix("step-"))
+        if own < step and not (kept_every and own % kept_every == 0):
             aside = path.with_name(f".{STATE}")
             path.rename(aside)
             shutil.rmtree(aside)

@@ -13,6 +13,7 @@ import torch
 
 from corpora.errors import NonFinite
 from trainables import checkpoints, processes
+from trainables.exploits import Exploit
 from trainables.recipe import LoopRecipe
 from trainables.student import StudentEncoder
 from trainables.trainers import Trainer
@@ -23,12 +24,18 @@ log = logging.getLogger(__name__)
 class Loop:
     """Trains in `folder`: from the newest checkpoint there of at most `up_to` steps, else from `base`.
 
-    step: optimiser steps done; trainer: of the class `kind`.
+    step: optimiser steps done; trainer: of the class `kind`; `exploit`: what the trial took over last from another
+    one, from where on its own checkpoints count.
     """
 
-    def __init__(self, kind: type[Trainer], recipe: LoopRecipe, data: Path, base: Path, folder: Path, up_to: int | None = None):
+    def __init__(
+        self, kind: type[Trainer], recipe: LoopRecipe, data: Path, base: Path, folder: Path, up_to: int | None = None,
+        exploit: Exploit | None = None,
+    ):  # fmt: skip
         self.recipe, self.folder, self.step = recipe, Path(folder), 0
-        newest = newest_checkpoint(self.folder, recipe.steps if up_to is None else up_to)
+        newest = newest_checkpoint(self.folder, recipe.steps if up_to is None else up_to, over=exploit.step if exploit else 0)
+        if newest is None and exploit:
+            newest = exploit.start()
         self.trainer = kind(Path(base), Path(data), recipe, "cuda" if torch.cuda.is_available() else "cpu")
         if newest:
             self.trainer.load(newest)
@@ -59,10 +66,11 @@ class Loop:
         return StudentEncoder(self.trainer.student, f"step {self.step}", quantiser=self.recipe.quantiser)
 
 
-def newest_checkpoint(folder: Path, up_to: int) -> Path | None:
-    """The last whole checkpoint of at most `up_to` steps with its state; a damaged one is put aside, never deleted."""
+def newest_checkpoint(folder: Path, up_to: int, over: int = 0) -> Path | None:
+    """The last whole checkpoint of over `over` and at most `up_to` steps with its state; a damaged one is put aside,
+    never deleted."""
     for path in sorted(Path(folder).glob("step-" + "[0-9]" * 6), reverse=True):
-        if int(path.name.removeprefix("step-")) > up_to:
+        if not over < int(path.name.removeprefix("step-")) <= up_to:
             continue
         problems = checkpoints.verify(path)
         if not problems and (path / checkpoints.STATE).exists():

@@ -6,7 +6,7 @@ values: the same recipe, seed and data give the same checkpoint.
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import ClassVar, Literal
 
 from pydantic import Field, field_validator, model_validator
 
@@ -37,7 +37,13 @@ class TeacherConfig(Frozen):
 
 
 class LoopRecipe(Frozen):
-    """What a sweep needs to know of any training loop; a trainer's own `Recipe` adds its settings."""
+    """What a sweep needs to know of any training loop; a trainer's own `Recipe` adds its settings.
+
+    CHANGEABLE: fields that a trial may go on with under another value (`scheduler: {kind: pbt}`): neither shapes nor
+    schedules depend on them, and the trainer's `load` takes none of them from the checkpoint.
+    """
+
+    CHANGEABLE: ClassVar[tuple[str, ...]] = ()
 
     steps: int = Field(60, ge=1, description="optimiser steps")
     checkpoint_every: int = Field(20, ge=1, description="optimiser steps between checkpoints")
@@ -48,6 +54,11 @@ class LoopRecipe(Frozen):
 
 class Recipe(LoopRecipe):
     """The built-in trainer's (trainables/training.py)."""
+
+    CHANGEABLE: ClassVar[tuple[str, ...]] = (
+        "weight", "document_temperature", "chunk_temperature", "teacher_temperature", "top_n", "chunking_mix",
+        "learning_rate", "weight_decay", "gradient_clip",
+    )  # fmt: skip
 
     objective: Literal["distil", "gold"] = "distil"
     weight: float = Field(0.5, ge=0, le=1, description="w in L = (1-w) L_doc + w L_dist")

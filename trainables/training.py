@@ -63,7 +63,10 @@ class BuiltIn:
         save_checkpoint(folder, self.student, self.optimiser, self.recipe, self.step)
 
     def load(self, folder: Path) -> None:
+        decays = [group["weight_decay"] for group in self.optimiser.param_groups]
         self.step = load_checkpoint(folder, self.student, self.optimiser)
+        for group, decay in zip(self.optimiser.param_groups, decays, strict=True):
+            group["weight_decay"] = decay  # the recipe's, not the one that the checkpoint was trained under
 
     def _update(self) -> dict[str, float]:
         self.student.train()

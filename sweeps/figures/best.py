@@ -52,7 +52,7 @@ def trade_points(state: LedgerState) -> pd.DataFrame:
 
     rows = []
     for trial, best in ranked(state):
-        weight = trial.varied.get("weight")
+        weight = trial.varied_at(best.step).get("weight")
         shade = float(weight) if isinstance(weight, (int, float)) else float("nan")
         rows.append((str(trial.ordinal), best.figures.get(ACROSS), best.figures.get(UP), trial.status, shade))
     for (name, split), scores in state.baselines.items():

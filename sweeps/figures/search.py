@@ -27,9 +27,9 @@ MOST_NAMED = 12  # values of a choice that are all named on its axis
 
 def varied_fields(state: LedgerState) -> list[str]:
     """Fields that take more than one value among the trials with scores."""
-    trials = [trial for trial, _ in ranked(state)]
-    names = dict.fromkeys(name for trial in trials for name in trial.varied)
-    held = {name: {text_of(trial.varied[name]) for trial in trials if name in trial.varied} for name in names}
+    tried = [trial.varied_at(best.step) for trial, best in ranked(state)]
+    names = dict.fromkeys(name for varied in tried for name in varied)
+    held = {name: {text_of(varied[name]) for varied in tried if name in varied} for name in names}
     return [name for name in names if len(held[name]) > 1][:MOST_FIELDS]
 
 
@@ -42,7 +42,7 @@ def parallel_coordinates(state: LedgerState, fields: list[str]) -> Figure:
     metric, direction = first_objective(state)
     order = ranked(state)
     results = [best.value for _, best in order]
-    columns = [[trial.varied.get(name) for trial, _ in order] for name in fields] + [results]
+    columns = [[trial.varied_at(best.step).get(name) for trial, best in order] for name in fields] + [results]
     scales = [_scale(values) for values in columns]
     figure = new_figure(max(6.4, 1.7 * len(columns) + 1.5), 4.6)
     axes = new_axes(figure)
