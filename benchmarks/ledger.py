@@ -53,10 +53,11 @@ def main() -> None:
         Ledger.open(folder)
         print(f"Ledger.open              {time.perf_counter() - began:8.2f} s")
         for arguments in (["status"],):
-            began = time.perf_counter()
+            began, used = time.perf_counter(), os.times()
             command = [sys.executable, "-c", "from stockpot.cli import main; main()", *arguments, str(folder)]
             subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
-            print(f"{'stockpot ' + ' '.join(arguments):<24} {time.perf_counter() - began:8.2f} s, Python's start included")
+            cpu = sum(os.times()[2:4]) - sum(used[2:4])
+            print(f"{'stockpot ' + ' '.join(arguments):<24} {time.perf_counter() - began:8.2f} s, {cpu:.2f} s of CPU, Python's start included")
 
 
 def _simulated(folder: Path, trials: int, reports: int) -> Ledger:
