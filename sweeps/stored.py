@@ -11,16 +11,19 @@ from __future__ import annotations
 import _thread
 import contextlib
 import json
+import os
 import threading
 import uuid
 from collections.abc import Callable, Iterator
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 from corpora.errors import InputError, Problem, StockpotError
 from corpora.mirror import Mirror
+from corpora.storage import Storage
 from sweeps.evaluations import SCORES
-from sweeps.lease import BEAT, STALE, LeaseHeld, this_host
+from sweeps.lease import BEAT, STALE, Holder, LeaseHeld, this_host
 from sweeps.preparation import CORPORA
 
 LEASE = "lease.json"
@@ -37,15 +40,17 @@ def stored(folder: Path, uri: str | None, resume: bool, clock: Callable[[], floa
         yield None
         return
     mirror = Mirror(folder, uri)
-    owner = uuid.uuid4().hex
-    _take_lease(mirror, owner, clock())
-    _restore(mirror, resume, say)
-    keeper = _Keeper(mirror, owner, clock, say)
-    keeper.start()
+    lease = _Lease.taken(mirror, clock())
     try:
-        yield mirror
+        _restore(mirror, resume, say)
+        keeper = _Keeper(mirror, lease, clock, say)
+        keeper.start()
+        try:
+            yield mirror
+        finally:
+            keeper.close()
     finally:
-        keeper.close()
+        lease.give_back()
 
 
 def _restore(mirror: Mirror, resume: bool, say: Say) -> None:
@@ -66,9 +71,9 @@ def _restore(mirror: Mirror, resume: bool, say: Say) -> None:
 class _Keeper(threading.Thread):
     """Follows the ledger into storage."""
 
-    def __init__(self, mirror: Mirror, owner: str, clock: Callable[[], float], say: Say):
+    def __init__(self, mirror: Mirror, lease: _Lease, clock: Callable[[], float], say: Say):
         super().__init__(name="storage", daemon=True)
-        self._mirror, self._owner, self._clock, self._say = mirror, owner, clock, say
+        self._mirror, self._lease, self._clock, self._say = mirror, lease, clock, say
         self._kept = set(mirror.storage.names("ledger/events"))
         self._over = threading.Event()
         self._beaten = clock()
@@ -79,22 +84,20 @@ class _Keeper(threading.Thread):
             self._turn()
 
     def close(self) -> None:
-        """Keeps what is left, and gives the lease back; says so where storage does not answer."""
+        """Keeps what is left; says so where storage does not answer."""
         self._over.set()
         self.join()
         self._turn()
         if self._failed:
             self._say(f"storage lacks the sweep's last events ({self._failed}): run the command again with --resume")
-        elif self._holds_lease():
-            self._mirror.storage.put_bytes(LEASE, b"{}")
 
     def _turn(self) -> None:
         try:
             if self._clock() - self._beaten > BEAT:
-                if not self._holds_lease():
+                if not self._lease.is_held():
                     _thread.interrupt_main()
                     return
-                self._mirror.storage.put_bytes(LEASE, _lease(self._owner, self._clock()))
+                self._lease.beat(self._clock())
                 self._beaten = self._clock()
             self._keep_events()
             self._failed = ""
@@ -102,9 +105,6 @@ class _Keeper(threading.Thread):
             if not self._failed:
                 self._say(f"storage does not answer ({error}); the sweep goes on, and tries again")
             self._failed = str(error)
-
-    def _holds_lease(self) -> bool:
-        return _read_lease(self._mirror).get("owner") == self._owner
 
     def _keep_events(self) -> None:
         root = self._mirror.root
@@ -144,22 +144,40 @@ def _places(value: Any, root: Path) -> Iterator[Path]:
                 yield from _places(inner, root)
 
 
-def _take_lease(mirror: Mirror, owner: str, now: float) -> None:
-    held = _read_lease(mirror)
-    if held and abs(now - held["heartbeat"]) <= STALE:
-        raise LeaseHeld(
-            f"{mirror.storage.uri}: another driver works on this sweep (on {held['host']}, last seen "
-            f"{now - held['heartbeat']:.0f} s ago); stop it, or wait {STALE:.0f} s after its end"
-        )
-    mirror.storage.put_bytes(LEASE, _lease(owner, now))
-    if _read_lease(mirror).get("owner") != owner:
-        raise LeaseHeld(f"{mirror.storage.uri}: another driver takes this sweep at this very moment; wait")
+@dataclass(frozen=True)
+class _Lease:
+    """The lease object: sweeps/lease.py's rules, without its atomic steps, which object stores lack."""
 
+    storage: Storage
+    holder: Holder
 
-def _lease(owner: str, now: float) -> bytes:
-    return json.dumps({"owner": owner, "host": this_host(), "heartbeat": now}).encode()
+    @classmethod
+    def taken(cls, mirror: Mirror, now: float) -> _Lease:
+        lease = cls(mirror.storage, Holder(uuid.uuid4().hex, this_host(), os.getpid(), now))
+        held = lease._read()
+        if held and not held.is_stale(lease.holder.host, now):
+            raise LeaseHeld(
+                f"{mirror.storage.uri}: another driver works on this sweep (process {held.pid} on {held.host}, last seen "
+                f"{now - held.heartbeat:.0f} s ago); stop it, or wait {STALE:.0f} s after its end"
+            )
+        lease.beat(now)
+        if not lease.is_held():
+            raise LeaseHeld(f"{mirror.storage.uri}: another driver takes this sweep at this very moment; wait")
+        return lease
 
+    def beat(self, now: float) -> None:
+        self.storage.put_bytes(LEASE, json.dumps({**asdict(self.holder), "heartbeat": now}).encode())
 
-def _read_lease(mirror: Mirror) -> dict[str, Any]:
-    content = mirror.storage.get_bytes(LEASE)
-    return json.loads(content) if content else {}
+    def is_held(self) -> bool:
+        held = self._read()
+        return held is not None and held.owner == self.holder.owner
+
+    def give_back(self) -> None:
+        """A storage that does not answer keeps a lease that goes stale."""
+        with contextlib.suppress(StockpotError):
+            if self.is_held():
+                self.storage.put_bytes(LEASE, b"{}")
+
+    def _read(self) -> Holder | None:
+        content = json.loads(self.storage.get_bytes(LEASE) or b"{}")
+        return Holder(**content) if content else None
