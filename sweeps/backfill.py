@@ -60,6 +60,7 @@ def backfill(
 ) -> Filled:
     """Measures what is missing, under the sweep's lease, and brings MLflow up to date; a second call does nothing."""
     folder = Path(folder).absolute()
+    Ledger.open(folder)  # a folder without a sweep gets no lease
     with leased(folder, clock):
         ledger = Ledger.open(folder, write=True)
         filled = Backfill(folder, ledger, suites, clock, say, threads).fill()

@@ -13,6 +13,7 @@ from corpora import native
 from corpora.documents import Corpus, Document, Query, Target
 from evaluators.results import Results
 from stockpot.encoding_progress import EncodingProgress
+from sweeps.ledger import Ledger
 from tests.stockpot.command import stockpot
 from tests.sweeps.tiny_sweep import save_encoder
 
@@ -141,5 +142,8 @@ def test_a_sweep_is_evaluated_on_dev_its_test_split_opens_on_record_and_it_is_fi
     assert not again["measured"] and len(again["held"]) == len(json.loads(done.stdout)["measured"])
     status = json.loads(stockpot("status", sweep, "--json").stdout)
     assert "dev/spans/SpanHit@1" in status["trials"][0]["metrics"]
-    code, _, err = said("evaluate", checkpoint, "--sweep", sweep, "--open-test")
-    assert code == 2 and "no test split" in err
+    code, _, err = said("evaluate", checkpoint, "--corpus", sweep / "corpora" / "test", "--suite", "q2c")
+    assert code == 2 and "--open-test" in err and not Ledger.open(sweep).state().openings
+    found = told(said, checkpoint, "--sweep", sweep, "--open-test", "--suite", "q2c", "--precision", "float32")
+    assert {row["task"] for row in found["results"]} == {"test"}
+    assert [each["by"] for each in Ledger.open(sweep).state().openings] == [str(checkpoint)]

@@ -11,7 +11,7 @@ import yaml
 import sweeps.backfill
 from corpora import native
 from corpora.documents import Corpus, Document, Query, Target
-from corpora.errors import InputError
+from corpora.errors import InputError, StockpotError
 from corpora.files import sha256_of
 from evaluators.results import Results
 from evaluators.suite_file import load
@@ -139,3 +139,6 @@ def test_what_is_refused(sweep, tmp_path):
     with pytest.raises(InputError, match="name of a split"):
         run(folder, load(tmp_path / "dev.yaml"))
     assert events(folder) == before
+    with pytest.raises(StockpotError, match="holds no sweep"):
+        run(tmp_path / "nowhere", ["spans"])
+    assert not (tmp_path / "nowhere").exists()
