@@ -16,22 +16,23 @@ from tests.stockpot.command import stockpot
 
 
 def test_stop_waits_for_checkpoints_and_a_larger_budget_goes_on_as_if_it_had_been_so_from_the_start(finished, tiny_yaml, tmp_path):
-    """Two of the three trials, stopped at their first checkpoints, resumed, then extended to the three of `finished`."""
+    """Two of the three trials, stopped after the first checkpoint, resumed, then extended to the three of `finished`."""
     content, out = yaml.safe_load(tiny_yaml.read_text()), tmp_path / "out"
     smaller = tmp_path / "sweep.yaml"
     smaller.write_text(yaml.safe_dump({**content, "search": {**content["search"], "trials": 2}}))
     command = [sys.executable, "-c", "from stockpot.cli import main; main()", "sweep", str(smaller), "--out", str(out)]
     driver = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
-    _wait_for(lambda: started(out) or driver.poll() is not None, 300)
+    _wait_for(lambda: reported(out) or driver.poll() is not None, 300)
     stopped = stockpot("stop", out, "--wait", timeout=300)
     said = driver.communicate(timeout=300)[1]
     assert driver.returncode == 1 and "asked to stop" in said and "Traceback" not in said, said
     assert "interrupted (asked to stop)" in stopped.stdout
     state = Ledger.open(out).state()
     assert (state.status, state.reason) == ("interrupted", "asked to stop")
-    for trial in state.trials.values():
-        assert trial.has_ended or trial.started is None or trial.checkpoints, "a trial was stopped before its checkpoint"
-        assert set(trial.reports) == set(trial.checkpoints)
+    written = {(path.parts[-3], int(path.stem.removeprefix("step-"))) for path in out.glob("trials/*/reports/*.json")}
+    recorded = {(trial.trial_id, step) for trial in state.trials.values() for step in trial.reports}
+    assert written == recorded != set(), "what a trial did before it stopped is in the ledger"
+    assert all(set(trial.reports) == set(trial.checkpoints) for trial in state.trials.values())
     assert not (out / "ledger" / "stop.json").exists()
     assert "interrupted (asked to stop)" in stockpot("status", out).stdout
 
@@ -56,11 +57,11 @@ def test_stop_says_when_nobody_works(finished):
     assert "finished" in stockpot("status", finished["sweep"], "--watch").stdout
 
 
-def started(out: Path) -> bool:
-    """Whether a trial is under way."""
+def reported(out: Path) -> bool:
+    """Whether a trial has come to its first checkpoint."""
     if not list((out / "ledger" / "events").glob("*.json")):
         return False
-    return any(trial.started for trial in Ledger.open(out).state().trials.values())
+    return any(trial.reports for trial in Ledger.open(out).state().trials.values())
 
 
 def _wait_for(condition, seconds: float) -> None:
