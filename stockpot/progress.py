@@ -62,7 +62,7 @@ class Progress:
 
     def _standing(self) -> Standing | None:
         if self._follower is None:
-            if not (self.folder / "ledger" / "events").is_dir():
+            if not any((self.folder / "ledger" / "events").glob("[0-9]*.json")):
                 return None
             self._follower = Follower(self.folder)
         return self._follower.standing()
