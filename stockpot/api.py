@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import math
 from collections.abc import Mapping
 from os import PathLike
 from pathlib import Path
@@ -48,16 +49,17 @@ class Sweep:
 
     @property
     def trials(self) -> pd.DataFrame:
-        """ordinal (index), trial_id, status, reason, varied (a dict), params.*, step (of the best checkpoint on dev by the
-        first objective) and its figures."""
+        """ordinal (index), trial_id, status, reason, step (of the best checkpoint on dev by the first objective), its figures,
+        and what led to it: varied (a dict) and params.*."""
         from sweeps.summary import best_checkpoint, flat, shown_status
 
         state, rows = self._state, []
         for ordinal, trial in sorted(state.trials.items()):
             best = best_checkpoint(state, trial)
+            step = best.step if best else math.inf
             about = {"ordinal": ordinal, "trial_id": trial.trial_id, "status": shown_status(state, trial), "reason": trial.reason,
-                     "varied": copy.deepcopy(trial.varied)}  # fmt: skip
-            params = {f"params.{name}": value for name, value in flat(trial.params)}
+                     "varied": copy.deepcopy(trial.varied_at(step))}  # fmt: skip
+            params = {f"params.{name}": value for name, value in flat(trial.params_at(step))}
             rows.append(about | params | {"step": best.step if best else None} | dict(best.figures if best else {}))
         return _frame(rows, ["ordinal", "trial_id", "status", "reason", "varied", "step"]).set_index("ordinal")
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection, Mapping, Sequence
 
 from stockpot.output import print_table
 from sweeps.config import Objective
-from sweeps.ledger_state import LedgerState
+from sweeps.ledger_state import LedgerState, Trial
 from sweeps.noise import Noise, in_points
 from sweeps.projected_model import shipped_model
 from sweeps.space import label
@@ -39,7 +40,7 @@ def sweep_table(state: LedgerState, noise: Noise | None = None) -> None:
         used = any(checkpoint.folder in ingredients for checkpoint in trial.checkpoints.values())
         step = str(best.step) if best else "-"
         status = ", ".join([trial.status, *(f"breaks {name}" for name in (best.broken if best else ()))])
-        rows.append([str(ordinal), label(trial.varied), status, step, *_cells(best.figures if best else {}, ties.get(ordinal, ())), "yes" if used else ""])
+        rows.append([str(ordinal), _varied(trial, best.step if best else math.inf), status, step, *_cells(best.figures if best else {}, ties.get(ordinal, ())), "yes" if used else ""])
     for (name, split), scores in state.baselines.items():
         if split == "dev":
             rows.append(["", name, "baseline", "-", *_cells(scores.figures), ""])
@@ -50,6 +51,12 @@ def sweep_table(state: LedgerState, noise: Noise | None = None) -> None:
     columns = ["trial", "what varied", "status", "step", *(f"{name}{'' if name in IN_POINTS else ' %'}" for name in COLUMNS), "ingredient"]
     told = f"; {TIED} cannot be told from the best of its column" if ties else ""
     print_table(f"{state.sweep['name']}: dev, full dimension, float32{told}", columns, rows, emphasised)
+
+
+def _varied(trial: Trial, step: float) -> str:
+    """What led to `step`, and whose checkpoint it went on from."""
+    since, varied = trial.exploited_before(step), label(trial.varied_at(step))
+    return varied if since is None else f"{varied} (from trial {trial.exploits[since].donor['ordinal']} at {since})"
 
 
 def noise_table(noise: Noise, objectives: Sequence[Objective]) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -71,7 +72,7 @@ def bests(standing: Standing) -> Iterator[str]:
     for place, (metric, _) in enumerate(standing.objectives):
         found = standing.best(place)
         if found:
-            yield f"best {metric} {found.values[place]:.3f}: {_named(found.trial)}, step {found.step}"
+            yield f"best {metric} {found.values[place]:.3f}: {_named(found.trial, found.step)}, step {found.step}"
 
 
 def failures(standing: Standing) -> list[str]:
@@ -98,7 +99,7 @@ def _front(standing: Standing) -> Table:
 
 def _cells(point: Point, objectives: int) -> list[str | Text]:
     values = [f"{value:.3f}" for value in point.values[:objectives]]
-    return [str(point.trial.ordinal), str(point.step), *values, Text(label(point.trial.varied))]
+    return [str(point.trial.ordinal), str(point.step), *values, Text(label(point.trial.varied_at(point.step)))]
 
 
 def _running(standing: Standing) -> Table:
@@ -114,8 +115,8 @@ def _running(standing: Standing) -> Table:
     return table
 
 
-def _named(trial: TrialStanding) -> str:
-    return f"trial {trial.ordinal} ({label(trial.varied)})" if trial.varied else f"trial {trial.ordinal}"
+def _named(trial: TrialStanding, step: float = math.inf) -> str:
+    return f"trial {trial.ordinal} ({label(trial.varied_at(step))})" if trial.varied else f"trial {trial.ordinal}"
 
 
 def share_done(standing: Standing) -> float:

@@ -5,6 +5,9 @@ dominates on dev, those that a soup may want (the best by each objective and by 
 ingredients of whatever shipped, and pinned ones. What remains of a deleted checkpoint is its
 record: its scores, and an event that says why its files are gone. Nothing else is needed again:
 optimiser states of trials that have ended, soups that did not ship, and what killed workers left.
+
+Under `scheduler: {kind: pbt}` a trial may go on from another one's checkpoint of the same step: while such a sweep is
+not finished these are kept, and those that stay for other reasons keep their states for ever, for it may be extended.
 """
 
 from __future__ import annotations
@@ -70,7 +73,8 @@ def survey(folder: Path, state: LedgerState, keep: int = KEEP) -> Survey:
             else:
                 kept.append(Item(checkpoint.folder, "checkpoint", _size(place), reason, (trial.ordinal, step)))
                 state_folder = place / checkpoints.STATE
-                if trial.has_ended and reason != PIN and state_folder.exists():
+                needed = reason == PIN or step in _shared_steps(state, trial)
+                if trial.has_ended and not needed and state_folder.exists():
                     removable.append(Item(f"{checkpoint.folder}/{checkpoints.STATE}", "optimiser state", _size(state_folder), "its trial has ended: nothing resumes from it"))
         if trial.has_ended:
             removable += _leftovers(folder, trial)
@@ -121,9 +125,17 @@ def _reasons(folder: Path, state: LedgerState, keep: int) -> dict[Key, str]:
                 reasons[key] = "an ingredient of what shipped or was certified"
             elif key in best:
                 reasons[key] = best[key]
+            elif state.status != "finished" and step in _shared_steps(state, trial):
+                reasons[key] = "other trials may go on from it"
             elif "dev" not in checkpoint.scores and trial.status != "failed":
                 reasons[key] = "not evaluated yet: --resume does"
     return reasons
+
+
+def _shared_steps(state: LedgerState, trial: Trial) -> range:
+    """Steps from which other trials may go on, by population based training."""
+    every = state.sweep["config"].get("scheduler", {}).get("perturb_every")
+    return range(every, trial.params["steps"], every) if every else range(0)
 
 
 def _why_removable(trial: Trial) -> str:

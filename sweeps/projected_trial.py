@@ -17,7 +17,7 @@ from sweeps.ledger_state import LedgerState, Trial
 from sweeps.mlflow_inputs import dataset_of, log_splits, splits_of
 from sweeps.mlflow_limits import LONGEST_PARAM, LONGEST_TAG, METRICS, PARAMS, batches, fitted, milliseconds, title
 from sweeps.replicates import setting_id
-from sweeps.summary import flat, readable, shown_status, trial_name
+from sweeps.summary import flat, lineage, readable, shown_status, trial_name
 from sweeps.system_metrics import system_points
 
 if TYPE_CHECKING:
@@ -56,6 +56,7 @@ class HeldRun:
     reports: set[int] = field(default_factory=set)
     system: set[tuple[str, int]] = field(default_factory=set)  # (key, step) of what is sent beside them
     inputs: set[str] = field(default_factory=set)
+    exploits: int = 0  # of the trial, told in its lineage
     models: dict[int, HeldModel] = field(default_factory=dict)  # by step
 
     @classmethod
@@ -81,6 +82,7 @@ class TrialProjection:
             self._system(trial, run)
             for step in sorted(trial.checkpoints):
                 self._checkpoint(state, trial, step, run)
+            self._lineage(trial, run)
             self._status(state, trial, run)
             # Set last: whoever finds this tag may trust everything before it.
             if trial.has_ended:
@@ -188,12 +190,22 @@ class TrialProjection:
             "stockpot.folder": checkpoint.folder,
             "stockpot.sha256": checkpoint.sha256,
         }
-        varied = [(param_key(name), readable(value)) for name, value in flat(trial.varied)]
+        varied = [(param_key(name), readable(value)) for name, value in flat(trial.varied_at(step))]
         params = {key: fitted(value, LONGEST_PARAM, "params.json") for key, value in varied}
         name = f"trial-{trial.ordinal:03d}-step-{step:06d}"
         model = self.client.create_logged_model(self.experiment_id, name, run.run_id, tags, params, "checkpoint")
         self.client.finalize_logged_model(model.model_id, "READY")
         return model.model_id
+
+    def _lineage(self, trial: Trial, run: HeldRun) -> None:
+        """What it took over from others: its params in MLflow stay those that it began with."""
+        if len(trial.exploits) == run.exploits:
+            return
+        told = lineage(trial)
+        self.client.set_tag(run.run_id, "stockpot.lineage", fitted(told, LONGEST_TAG, "lineage.txt"))
+        if len(told) > LONGEST_TAG:
+            self.client.log_text(run.run_id, told, "lineage.txt")
+        run.exploits = len(trial.exploits)
 
     def _status(self, state: LedgerState, trial: Trial, run: HeldRun) -> None:
         from mlflow.entities import RunTag
@@ -219,7 +231,7 @@ class TrialProjection:
 def mark_of(state: LedgerState, trial: Trial) -> tuple[str, int, int]:
     """Changes whenever the ledger learns something about the trial: it only ever adds."""
     scored = sum(1 + len(checkpoint.scores) for checkpoint in trial.checkpoints.values())
-    return shown_status(state, trial), len(trial.reports), scored
+    return shown_status(state, trial), len(trial.reports), scored + len(trial.exploits)
 
 
 def filter_tags(state: LedgerState) -> dict[str, str]:
@@ -239,4 +251,5 @@ def _fingerprint(state: LedgerState, trial: Trial) -> str:
         for step, checkpoint in sorted(trial.checkpoints.items())
     ]
     shown = [FORMAT, shown_status(state, trial), trial.reason, trial.ended, trial.params, reports, checkpoints]
+    shown += [lineage(trial)] if trial.exploits else []
     return hashlib.sha256(json.dumps(shown, sort_keys=True).encode()).hexdigest()[:16]

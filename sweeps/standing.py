@@ -37,7 +37,7 @@ class TrialStanding:
     def has_ended(self) -> bool:
         return self.status in ENDS
 
-    def varied_at(self, step: int) -> dict[str, Any]:
+    def varied_at(self, step: float) -> dict[str, Any]:
         """What led to `step`; `varied` is what leads on."""
         return next((varied for until, varied in self.before if step <= until), self.varied)
 

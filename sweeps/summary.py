@@ -16,7 +16,7 @@ from sweeps.space import label
 HOW_TO_READ = """**How to read it**
 
 - *Artifacts*: `results.csv`, a row a trial by its best checkpoint on dev, best first, then the baselines to beat; `figures/`, explained in `figures/README.md`; `config.json`, whole.
-- A trial is a child run, named by what varies. Its tag `stockpot.status` says how it ended: `stopped` is a scheduler's decision, `failed` has its `stockpot.reason`.
+- A trial is a child run, named by what varies. Its tag `stockpot.status` says how it ended: `stopped` is a scheduler's decision, `failed` has its `stockpot.reason`; its params are those that it began with, and `stockpot.lineage` says what it took over from other trials.
 - Runs with the same `stockpot.setting` differ by their seed alone: group the table by it to see means over replicates.
 - Metrics fold by what stands before the last `/`: `inline/` is the cheap sample that stops trials, `dev/` the full suites that choose, `confirm/` what certified; `system/` is what a trial took of its machine.
 - A checkpoint is a logged model, with its metrics linked to the split and the hash of its data."""
@@ -72,6 +72,12 @@ def shown_status(state: LedgerState, trial: Trial) -> str:
 def trial_name(trial: Trial) -> str:
     """`007 w=0.5 t=0.1`: the ordinal and what varies."""
     return f"{trial.ordinal:03d} {label(trial.varied)}".strip()
+
+
+def lineage(trial: Trial, until: float = math.inf) -> str:
+    """`step 20: trial 3's checkpoint, then w=0.4 lr=0.0007; step 40: ...`: what it took over before `until`."""
+    taken = [(step, one) for step, one in sorted(trial.exploits.items()) if step < until]
+    return "; ".join(f"step {step}: trial {one.donor['ordinal']}'s checkpoint, then {label(one.varied)}" for step, one in taken)
 
 
 def flat(values: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
