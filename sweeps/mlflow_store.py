@@ -9,9 +9,12 @@ import logging
 import os
 import re
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import unquote, urlsplit
+
+from corpora.errors import InputError, Problem
 
 if TYPE_CHECKING:
     from mlflow import MlflowClient
@@ -27,9 +30,12 @@ SETTINGS = {
     "MLFLOW_SERVER_ENABLE_JOB_EXECUTION": "false",
 }
 FORCED = {"MLFLOW_DISABLE_TELEMETRY": "true", "DO_NOT_TRACK": "true", "MLFLOW_TRUNCATE_LONG_VALUES": "false"}
-SECRETS = ("MLFLOW_TRACKING_PASSWORD", "MLFLOW_TRACKING_TOKEN")
+SECRETS = ("MLFLOW_TRACKING_PASSWORD", "MLFLOW_TRACKING_TOKEN", "PGPASSWORD")
+LOGIN = ("UNAUTHENTICATED", "CUSTOMER_UNAUTHORIZED", "PERMISSION_DENIED")
+"""MLflow's codes of the answers 401 and 403."""
 
-_CREDENTIALS = re.compile(r"(?<=://)[^/\s]*@|(?<=password=)[^&\s]+|(?<=token=)[^&\s]+", re.IGNORECASE)
+_SECRET_QUERY = re.compile(r"(?<=password=)[^&\s]+|(?<=token=)[^&\s]+", re.IGNORECASE)
+_CREDENTIALS = re.compile(rf"(?<=://)[^/\s]*@|{_SECRET_QUERY.pattern}", re.IGNORECASE)
 
 
 def default_uri(folder: Path) -> str:
@@ -46,6 +52,36 @@ def masked(text: object, uri: str = "") -> str:
     for secret in sorted((secret for secret in secrets if len(secret) >= 4), key=len, reverse=True):
         shown = shown.replace(secret, "***")
     return shown
+
+
+def credentials_problem(uri: str) -> str:
+    """Why `uri` may not be used, if it holds a password or a token: a sweep's ledger names its URI."""
+    if urlsplit(uri).password is None and not _SECRET_QUERY.search(uri):
+        return ""
+    own = "PGUSER and PGPASSWORD, or ~/.pgpass" if uri.startswith("postgresql") else "MLFLOW_TRACKING_USERNAME and MLFLOW_TRACKING_PASSWORD"
+    return f"{masked(uri)} holds a password, which the ledger would show: leave it out, and set {own}, in the environment"
+
+
+def check_login(uri: str | None, say: Callable[[str], None]) -> None:
+    """Asks a tracking server whether it lets us in: a refused login is an error before anything starts.
+
+    A server that does not answer is only said: it costs a later `stockpot sync`.
+    """
+    if not (uri or "").startswith(("http://", "https://")):
+        return
+    client = open_client(uri)
+    from mlflow.exceptions import MlflowException
+
+    try:
+        client.search_experiments(max_results=1)
+    except MlflowException as error:
+        if error.error_code not in LOGIN:
+            say(f"MLflow ({masked(uri)}) does not answer; the sweep goes on without, and `stockpot sync` sends it later")
+            return
+        user = os.environ.get("MLFLOW_TRACKING_USERNAME")
+        told = f"refuses the user {user!r} or its password" if user else "asks for a user and a password"
+        cure = "set MLFLOW_TRACKING_USERNAME and MLFLOW_TRACKING_PASSWORD (or MLFLOW_TRACKING_TOKEN) in the environment"
+        raise InputError(Problem("mlflow.uri", f"the server {masked(uri)} {told}: {cure}")) from None
 
 
 def configure() -> None:

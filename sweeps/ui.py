@@ -11,7 +11,7 @@ import sys
 import tempfile
 import time
 import urllib.request
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from urllib.parse import urlencode
 
@@ -79,14 +79,17 @@ def free_port(host: str, wanted: int = 0) -> int:
 class Server:
     """One `mlflow server` in a process group of its own; leaving the `with` block ends the whole group."""
 
-    def __init__(self, uri: str, artifacts: Path, host: str, port: int):
+    def __init__(
+        self, uri: str, artifacts: Path, host: str, port: int, options: Sequence[str] = (), environment: Mapping[str, str] | None = None,
+    ):  # fmt: skip
+        """`options` of `mlflow server`, and its `environment` beyond ours: secrets belong there, where no process list shows them."""
         mlflow_store.configure()
         self.url = f"http://{host}:{port}"
         self._log = tempfile.TemporaryFile()
         command = [sys.executable, "-m", "mlflow", "server", "--backend-store-uri", uri, "--workers", "1"]
-        command += ["--artifacts-destination", str(artifacts.resolve()), "--host", host, "--port", str(port)]
+        command += ["--artifacts-destination", str(artifacts.resolve()), "--host", host, "--port", str(port), *options]
         self.process = subprocess.Popen(
-            command, env=os.environ, start_new_session=True, stdout=subprocess.DEVNULL, stderr=self._log
+            command, env={**os.environ, **(environment or {})}, start_new_session=True, stdout=subprocess.DEVNULL, stderr=self._log
         )
         self._guard = subprocess.Popen(
             ["sh", "-c", ENDS_WITH_PARENT, "sh", str(self.process.pid)], stdin=subprocess.PIPE, start_new_session=True

@@ -22,3 +22,28 @@ def shared() -> Path:
     if not (folder / "corpora").is_dir():
         pytest.skip("../shared is absent: the real corpora are not part of the repository")
     return folder
+
+
+@pytest.fixture(scope="session")
+def postgres():
+    """A PostgreSQL cluster of the tests' own."""
+    from tests.sweeps.postgres import running_postgres, server_programs
+
+    programs = server_programs()
+    if programs is None:
+        pytest.skip("PostgreSQL is not installed (Debian: postgresql)")
+    with running_postgres(programs) as running:
+        yield running
+
+
+@pytest.fixture(scope="session")
+def empty_postgres(postgres) -> str:
+    """The URI of a database with MLflow's tables and nothing in them, to be copied."""
+    from sweeps import mlflow_store
+
+    uri = postgres.database()
+    with pytest.MonkeyPatch.context() as patch:
+        for name, value in postgres.environment.items():
+            patch.setenv(name, value)
+        mlflow_store.open_client(uri).search_experiments()
+    return uri

@@ -92,9 +92,13 @@ def sync(
     json_output: Json = False,
 ) -> None:
     """Rebuilds MLflow from the ledger, into the sweep's own store or any server; doubles nothing."""
+    from corpora.errors import InputError, Problem
     from sweeps.ledger import Ledger
+    from sweeps.mlflow_store import credentials_problem
     from sweeps.projector import sync
 
+    if problem := credentials_problem(uri or ""):
+        raise InputError(Problem("--uri", problem))
     config = Ledger.open(folder).state().sweep["config"]["mlflow"]
     places = sync(folder, uri or config["uri"], config["experiment"])
     if json_output:

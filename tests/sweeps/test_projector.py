@@ -1,4 +1,4 @@
-"""MLflow equals the ledger, on a real SQLite store: once, however often and in whatever pieces it is projected."""
+"""MLflow equals the ledger, on real SQLite and PostgreSQL stores: once, however often and in whatever pieces it is projected."""
 
 from __future__ import annotations
 
@@ -27,10 +27,17 @@ def empty_store(tmp_path_factory) -> Path:
     return file
 
 
-@pytest.fixture
-def store(tmp_path, empty_store) -> Path:
-    """A sweep's folder with an empty store."""
-    (tmp_path / "mlflow.db").write_bytes(empty_store.read_bytes())
+@pytest.fixture(params=["sqlite", "postgresql"])
+def store(tmp_path, request, monkeypatch) -> Path:
+    """A sweep's folder with an empty store, its own file or a database elsewhere."""
+    if request.param == "sqlite":
+        (tmp_path / "mlflow.db").write_bytes(request.getfixturevalue("empty_store").read_bytes())
+    else:
+        postgres = request.getfixturevalue("postgres")
+        uri = postgres.database(request.getfixturevalue("empty_postgres"))
+        for name, value in postgres.environment.items():
+            monkeypatch.setenv(name, value)
+        monkeypatch.setattr(mlflow_store, "default_uri", lambda folder: uri)
     return tmp_path
 
 
