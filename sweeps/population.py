@@ -48,7 +48,11 @@ class Mutation:
                 resampled = True
             return entry.draw(rng) if resampled else self._perturbed(entry, value, rng)
 
-        return self.space.suggest(choose)
+        suggestion = self.space.suggest(choose)
+        if "seed" not in own:
+            return suggestion
+        seed = {"seed": own["seed"]}  # of a replicate: the space does not know it
+        return Suggestion(suggestion.recipe.model_copy(update=seed), suggestion.varied | seed)
 
     def _perturbed(self, entry: Entry, value: Any, rng: np.random.Generator) -> Any:
         """Within the entry's bounds; a whole number moves by 1 at least; choices are in no order and stay."""

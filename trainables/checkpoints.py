@@ -205,7 +205,7 @@ def drop_older_states(folder: Path, step: int, kept_every: int | None = None) ->
     `kept_every`: the multiples of so many steps keep it, for other trials to go on from. The state is moved out of its
     folder's way first, so that no checkpoint is ever seen with half of it.
     """
-    for path in sorted(Path(folder).glob(f"step-*/{STATE}")):
+    for path in sorted(Path(folder).glob(f"step-{6 * '[0-9]'}/{STATE}")):
         own = int(path.parent.name.removeprefix("step-"))
         if own < step and not (kept_every and own % kept_every == 0):
             aside = path.with_name(f".{STATE}")
