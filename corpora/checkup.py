@@ -6,9 +6,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from corpora import checks, native
+from corpora.cutting import THRESHOLD
 from corpora.documents import Corpus
 from corpora.errors import InputError, Problem
-from corpora.families import THRESHOLD
 from corpora.splits import leaks
 from corpora.statistics import Statistics, statistics
 from corpora.tokens import Tokenizer

@@ -8,10 +8,9 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
+from corpora.cutting import THRESHOLD
 from corpora.documents import Corpus
 
-THRESHOLD = 0.6
-"""Jaccard similarity of word shingles from which two documents are near-duplicates."""
 SHINGLE = 5
 """Words in a shingle."""
 

@@ -10,12 +10,12 @@ from pathlib import Path
 
 import numpy as np
 
+from corpora.cutting import SHARES, THRESHOLD, shares_problem
 from corpora.documents import Corpus, Query
 from corpora.errors import InputError, Problem
-from corpora.families import THRESHOLD, Groups, families, near_duplicates
+from corpora.families import Groups, families, near_duplicates
 from corpora.files import write_atomically
 
-SHARES = {"train": 0.6, "dev": 0.2, "confirm": 0.2}
 FILE = "splits.json"
 _SHOWN = 20
 
@@ -29,8 +29,8 @@ def cut(
     ask for stay together too. The same corpus, shares and seed give the same splits.
     """
     shares = dict(SHARES if shares is None else shares)
-    if not shares or min(shares.values()) <= 0 or abs(sum(shares.values()) - 1) > 1e-6:
-        raise InputError(Problem("splits", f"shares are {shares}: they must be positive and sum to 1"))
+    if wrong := shares_problem(shares):
+        raise InputError(Problem("shares", wrong))
     named = families(corpus, threshold)
     groups = query_groups(corpus, named)
     members: dict[int, int] = {}

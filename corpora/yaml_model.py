@@ -16,9 +16,9 @@ Model = TypeVar("Model", bound=BaseModel)
 
 
 class Frozen(BaseModel):
-    """A value that never changes; a key that it does not know is an error."""
+    """A value that never changes; a key that it does not know, and a number that is not finite, are errors."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
 
 def validated(
@@ -39,7 +39,7 @@ def _messages(
     error: Mapping[str, Any], model: type[BaseModel], forms: Mapping[str, type[BaseModel]],
 ) -> Iterator[tuple[tuple[str, ...], str]]:
     """pydantic's error as (key path, message)."""
-    key = tuple(str(part) for part in error["loc"] if not str(part).startswith("<"))
+    key = tuple(str(part) for part in error["loc"] if not str(part).startswith(("<", "[key]")))
     if "problems" in error.get("ctx", {}):
         for problem in error["ctx"]["problems"]:
             yield (*key, *problem.where.split(".")), problem.message
@@ -50,7 +50,7 @@ def _messages(
     elif error["type"] == "value_error":
         yield key, error["msg"].removeprefix("Value error, ")  # our own words, which say what was found
     else:
-        yield key, f"{error['msg']} (found {short(error['input'])[:200]})"
+        yield key, f"{error['msg']} (found {short(error['input'])[:200] or 'nothing'})"
 
 
 def _keys_beside(loc: tuple[str | int, ...], model: Any, forms: Mapping[str, type[BaseModel]]) -> list[str]:

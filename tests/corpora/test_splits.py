@@ -77,9 +77,12 @@ def test_a_judged_document_of_no_grade_joins_nothing():
     assert [target.document for target in kept[0].targets] == ["d0"]
 
 
-@pytest.mark.parametrize("shares", [{"train": 0.5}, {"train": 1.5, "dev": -0.5}, {}])
-def test_wrong_shares_are_refused(shares):
-    with pytest.raises(InputError, match="sum to 1"):
+@pytest.mark.parametrize(
+    ("shares", "said"),
+    [({"train": 0.5}, "train 0.5 sum to 0.5, not to 1"), ({"train": 1.5, "dev": -0.5}, "share of dev is -0.5"), ({}, "no split is named")],
+)
+def test_wrong_shares_are_refused(shares, said):
+    with pytest.raises(InputError, match=said):
         splits.cut(corpus_of(["a", "b", "c"]), shares)
 
 

@@ -87,8 +87,8 @@ def test_what_does_not_fit_is_refused(tmp_path, old, new, message):
     ("text", "message"),
     [
         ("a: [1", "/sweep.yaml:1: is not YAML"),
-        ("- a\n- b\n", "/sweep.yaml:1: a sweep is a mapping"),
-        ("", "/sweep.yaml:1: a sweep is a mapping"),
+        ("- a\n- b\n", "/sweep.yaml:1: the whole is a mapping of keys, `key: value`; found a list"),
+        ("", "/sweep.yaml:1: the whole is a mapping of keys, `key: value`; found nothing"),
         (GOOD + "name: again\n", "/sweep.yaml:8: name: this key stands on line 1 already"),
         (GOOD.replace("weight:", "top_n: 3\n  top_n: 4\n  weight:"), "/sweep.yaml:5: top_n: this key stands on line 4"),
     ],
