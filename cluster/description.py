@@ -3,7 +3,7 @@
 Three lines make one:
 
     name: lab
-    storage: /mnt/sweeps
+    storage: /mnt/sweeps      # or s3://BUCKET/sweeps, where machines share no disk
     workers: [{gpus: 1}]
 
 `examples/cluster.yaml` shows every key. Secrets appear by the name of what holds them, never by value.
@@ -18,8 +18,9 @@ from pathlib import Path
 from typing import Annotated
 from urllib.parse import urlsplit
 
-from pydantic import AfterValidator, Field, field_validator, model_validator
+from pydantic import AfterValidator, Field, TypeAdapter, field_validator, model_validator
 
+from corpora.storage import check_uri
 from corpora.yaml_file import read_yaml
 from corpora.yaml_model import Frozen, validated
 from sweeps.machines import Machine as Node
@@ -47,6 +48,18 @@ Limit = Annotated[str, spelled(r"[0-9]+([:-][0-9]+){0,3}", 'a limit is MINUTES, 
 RayVersion = Annotated[str, spelled(r"\d+\.\d+\.\d+", "Ray's version has three numbers")]
 PythonVersion = Annotated[str, spelled(r"3\.\d+", "Python's version has two numbers")]
 Labels = dict[Word, Word]
+
+
+def is_uri(storage: str) -> bool:
+    return "://" in storage
+
+
+def _place(storage: str) -> str:
+    if not is_uri(storage):
+        return TypeAdapter(Folder).validate_python(storage)
+    if re.search(r"[\s'\"\\$`]", storage):
+        raise ValueError(f"a URI without spaces, quotes and $ is needed; found {storage!r}")
+    return check_uri(storage)
 
 
 class Machine(Frozen):
@@ -90,6 +103,7 @@ class Secrets(Frozen):
     mlflow: Name | None = Field(
         None, description="Kubernetes Secret with MLFLOW_TRACKING_USERNAME and MLFLOW_TRACKING_PASSWORD"
     )
+    storage: Name | None = Field(None, description="Kubernetes Secret with storage's keys: AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY")
     environment: File | None = Field(
         None, description="file of NAME=value lines, readable by its owner only (Slurm, `ray up`)"
     )
@@ -124,7 +138,7 @@ class Kubernetes(Frozen):
     namespace: Name = "default"
     queue: Name | None = Field(None, description="Kueue's LocalQueue")
     service_account: Name | None = None
-    claim: Name | None = Field(None, description="PersistentVolumeClaim (ReadWriteMany) mounted at `storage`; `nfs` is the other way")
+    claim: Name | None = Field(None, description="PersistentVolumeClaim (ReadWriteMany); `nfs` is the other way")
     safe_nodes: Labels = Field({}, description="labels of nodes that are not taken away: the head goes there")
     spot_nodes: Labels = Field({}, description="labels of spot nodes: spot groups go there")
     gpu_label: Word | None = Field(None, description="label whose value is the GPU's type, such as cloud.google.com/gke-accelerator")
@@ -157,8 +171,10 @@ def _python() -> str:
 
 class Cluster(Frozen):
     name: Name
-    storage: Folder = Field(description="absolute path of a folder that every node sees: sweeps are written there")
-    nfs: Export | None = Field(None, description="HOST:/EXPORT mounted at `storage` (Kubernetes, `ray up`)")
+    storage: Annotated[str, AfterValidator(_place)] = Field(description="absolute path of a folder that every node sees, or a URI: sweeps are kept there")
+    disk: Folder = Field("/tmp/stockpot", description="where sweeps lie on each node's own disk while they run; `storage` is a URI then")
+    nfs: Export | None = Field(None, description="HOST:/EXPORT, mounted on every node (Kubernetes, `ray up`)")
+    mount: Folder | None = Field(None, description="where the export or claim is mounted: `storage`, unless that is a URI")
     ray: RayVersion = Field(default_factory=_ray, description="this installation's by default: both sides must agree")
     python: PythonVersion = Field(default_factory=_python)
     image: Word = Field("stockpot:latest", description="made by `stockpot cluster render docker`")
@@ -193,6 +209,24 @@ class Cluster(Frozen):
             raise ValueError(f"groups need different names, none of them `head`; found {', '.join(names)}")
         return groups
 
+    @model_validator(mode="after")
+    def _mounted_somewhere(self) -> Cluster:
+        exported, kept_by_uri = bool(self.nfs or self.kubernetes.claim), is_uri(self.storage)
+        if self.mount and not (exported and kept_by_uri):
+            raise ValueError("mount says where `nfs` or a claim is mounted while `storage` is a URI: leave it out")
+        if exported and kept_by_uri and not self.mount:
+            raise ValueError("storage is a URI: say by `mount` where the export or claim is mounted, or leave that out")
+        return self
+
+    @property
+    def uri(self) -> str | None:
+        """Where sweeps are kept on a cluster whose nodes share no disk; None with a shared folder."""
+        return self.storage if is_uri(self.storage) else None
+
+    @property
+    def shared(self) -> str | None:
+        """The folder that is the same on every node, if any: where the export or claim is mounted."""
+        return self.mount if self.uri else self.storage
 
     @property
     def largest(self) -> tuple[Node, ...]:

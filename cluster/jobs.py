@@ -34,8 +34,7 @@ class Job:
 
 def probe(head: Head, package: Path, sweep: RemoteSweep) -> dict:
     """What every node of the cluster sees (`cluster.probe`)."""
-    asked = {"out": sweep.out, "inputs": sweep.inputs, "mlflow": sweep.config.mlflow.uri}
-    command = f"exec python -m cluster.probe {shlex.quote(json.dumps(asked))}"
+    command = f"exec python -m cluster.probe {shlex.quote(json.dumps(sweep.asked))}"
     name = head.client.submit_job(
         entrypoint=command, runtime_env={"working_dir": str(package)}, submission_id=f"probe-{uuid.uuid4().hex[:12]}",
     )

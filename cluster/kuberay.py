@@ -2,7 +2,7 @@
 
 The head holds the driver and no trial (`num-cpus: 0`) and goes to safe nodes; workers come
 and go with the autoscaler. A RayJob that fails is tried again with a new cluster
-(`backoffLimit`): `--resume` goes on from the shared folder, whose lease lets one driver write.
+(`backoffLimit`): `--resume` goes on from the shared folder, or from storage, whose lease lets one driver write.
 """
 
 from __future__ import annotations
@@ -48,8 +48,9 @@ def manifests(cluster: Cluster, sweep: RemoteSweep | None) -> list[dict[str, Any
 
 def _check(cluster: Cluster) -> None:
     k8s, problems = cluster.kubernetes, []
-    if not (k8s.claim or cluster.nfs):
-        problems.append(Problem("kubernetes.claim", f"name a ReadWriteMany claim, or give `nfs`: pods share no {cluster.storage} otherwise"))
+    if not (cluster.uri or k8s.claim or cluster.nfs):
+        cure = "name a ReadWriteMany claim, give `nfs`, or a URI as `storage`"
+        problems.append(Problem("kubernetes.claim", f"{cure}: pods share no {cluster.storage} otherwise"))
     for number, group in enumerate(cluster.workers):
         if group.spot and not k8s.spot_nodes:
             message = "give the labels of your spot nodes, such as cloud.google.com/gke-spot: 'true'"
@@ -105,13 +106,15 @@ def _pod(cluster: Cluster, machine: Machine, name: str, nodes: dict[str, str], m
     k8s = cluster.kubernetes
     gpus = getattr(machine, "gpus", 0)
     size: dict[str, Any] = {"cpu": str(machine.cpus), "memory": f"{machine.memory}Gi", **({"nvidia.com/gpu": str(gpus)} if gpus else {})}
-    storage = (
-        {"persistentVolumeClaim": {"claimName": k8s.claim}} if k8s.claim
-        else {"nfs": {"server": cluster.nfs.partition(":")[0], "path": cluster.nfs.partition(":")[2]}}
-    )  # fmt: skip
     objects = {"medium": "Memory", "sizeLimit": f"{max(1, machine.memory // 4)}Gi"}  # Ray's object store
-    volumes = [{"name": "storage", **storage}, {"name": "shm", "emptyDir": objects}]
-    mounts = [{"name": "storage", "mountPath": cluster.storage}, {"name": "shm", "mountPath": "/dev/shm"}]
+    volumes: list[dict[str, Any]] = [{"name": "shm", "emptyDir": objects}]
+    mounts: list[dict[str, Any]] = [{"name": "shm", "mountPath": "/dev/shm"}]
+    if cluster.shared:
+        volumes.append({"name": "storage", **_shared(cluster)})
+        mounts.append({"name": "storage", "mountPath": cluster.shared})
+    if cluster.uri:  # the sweep's folder, as long as the pod lives: storage keeps it
+        volumes.append({"name": "disk", "emptyDir": {}})
+        mounts.append({"name": "disk", "mountPath": cluster.disk})
     if mounted:
         volumes.append({"name": "sweep", "configMap": {"name": cluster.name}})
         mounts.append({"name": "sweep", "mountPath": SWEEP_AT.rpartition("/")[0], "readOnly": True})
@@ -122,8 +125,9 @@ def _pod(cluster: Cluster, machine: Machine, name: str, nodes: dict[str, str], m
         "resources": {"requests": size, "limits": size},
         "volumeMounts": mounts,
     }
-    if cluster.secrets.mlflow:
-        container["envFrom"] = [{"secretRef": {"name": cluster.secrets.mlflow}}]
+    secrets = [name for name in (cluster.secrets.mlflow, cluster.secrets.storage) if name]
+    if secrets:
+        container["envFrom"] = [{"secretRef": {"name": name}} for name in secrets]
     spec: dict[str, Any] = {"containers": [container], "volumes": volumes}
     if nodes:
         spec["nodeSelector"] = dict(nodes)
@@ -134,3 +138,10 @@ def _pod(cluster: Cluster, machine: Machine, name: str, nodes: dict[str, str], m
     if k8s.service_account:
         spec["serviceAccountName"] = k8s.service_account
     return {"spec": spec}
+
+
+def _shared(cluster: Cluster) -> dict[str, Any]:
+    if cluster.kubernetes.claim:
+        return {"persistentVolumeClaim": {"claimName": cluster.kubernetes.claim}}
+    server, _, path = cluster.nfs.partition(":")
+    return {"nfs": {"server": server, "path": path}}

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from cluster.remote_sweep import RemoteSweep
 from corpora.errors import Problem
 from sweeps.config import Resources
 from sweeps.machines import ACCELERATOR, Machine, machine_of, shape, wanted
@@ -43,10 +44,11 @@ def versions_differ(ray_there: str, python_there: str | None = None) -> list[Pro
     return problems
 
 
-def judge(seen: dict[str, Any], resources: Resources, coming: tuple[Machine, ...], out: str) -> Preflight:
-    """`seen`: what the probe printed. `coming`: the nodes that the cluster may still grow by."""
-    nodes = seen["nodes"]
-    problems = [problem for node in nodes for problem in _node_problems(node, out)]
+def judge(seen: dict[str, Any], sweep: RemoteSweep, coming: tuple[Machine, ...] = (), driver: dict[str, str] | None = None) -> Preflight:
+    """`seen`: what the probe printed. `coming`: the nodes that the cluster may still grow by. `driver`: labels of the nodes
+    that may hold the driver, the head by default."""
+    nodes, resources = seen["nodes"], sweep.config.resources
+    problems = [problem for node in nodes for problem in _node_problems(node, sweep, driver or {})]
     machines = [*map(_machine, nodes), *coming]
     if not any(machine.slots(resources) for machine in machines):
         hint = "" if coming else " (one that grows when asked? then say what by, with --cluster CLUSTER.yaml)"
@@ -60,8 +62,8 @@ def judge(seen: dict[str, Any], resources: Resources, coming: tuple[Machine, ...
     return Preflight(tuple(nodes), tuple(problems), tuple(_warnings(nodes, machines, resources, plan)))
 
 
-def _node_problems(node: dict[str, Any], out: str) -> Iterator[Problem]:
-    name = node["name"]
+def _node_problems(node: dict[str, Any], sweep: RemoteSweep, driver: dict[str, str]) -> Iterator[Problem]:
+    name, storage = node["name"], sweep.config.storage
     if "silent" in node:
         yield Problem(name, f"the node did not answer: {node['silent']}")
         return
@@ -69,12 +71,19 @@ def _node_problems(node: dict[str, Any], out: str) -> Iterator[Problem]:
         yield Problem(f"{name}: {problem.where}", problem.message)
     if node["missing"]:
         yield Problem(name, f"lacks {', '.join(node['missing'])}: install stockpot's requirements there (`stockpot cluster render docker`)")
+    if node["folder"]:
+        yield Problem(f"{name}: {sweep.out}", node["folder"])
     if node["storage"]:
-        yield Problem(f"{name}: {out}", node["storage"])
-    elif node["unseen"]:
-        yield Problem(f"{name}: {out}", f"is not shared: what {len(node['unseen'])} other nodes wrote there does not show")
+        cure = "keys come from the node's environment (docs/cluster.md)"
+        yield Problem(f"{name}: storage", f"{node['storage']}; {cure}")
+    if node["unseen"]:
+        shown = storage.partition("?")[0] if storage else sweep.out
+        cure = "" if storage else "; or give `storage` as a URI"
+        yield Problem(f"{name}: {shown}", f"is not shared: what {len(node['unseen'])} other nodes wrote there does not show{cure}")
     for path in node["inputs"]:
         yield Problem(f"{name}: {path}", "is not there: put it into a folder that every node sees, and name that in the sweep")
+    for path in node["driver_inputs"] if _may_hold_driver(node, driver) else ():
+        yield Problem(f"{name}: {path}", "is not there: the driver, which reads it and keeps what it makes of it in storage, may run there")
     if node["mlflow"]:
         yield Problem(f"{name}: mlflow.uri", f"the tracking server {node['mlflow']} (docs/cluster.md says where credentials go)")
     if abs(node["skew"]) > SKEW:
@@ -82,6 +91,10 @@ def _node_problems(node: dict[str, Any], out: str) -> Iterator[Problem]:
         yield Problem(name, f"its clock is {node['skew']:+.0f} s off the head's: {needed}")
     if node["scratch_gb"] < SCRATCH:
         yield Problem(f"{name}: /tmp", f"{node['scratch_gb']:.1f} GB are free, {SCRATCH:.0f} are needed")
+
+
+def _may_hold_driver(node: dict[str, Any], driver: dict[str, str]) -> bool:
+    return all(node["labels"].get(label) == value for label, value in driver.items()) if driver else node["head"]
 
 
 def _warnings(nodes: list[dict[str, Any]], machines: list[Machine], resources: Resources, plan: dict[str, Any]) -> Iterator[Problem]:

@@ -1,9 +1,9 @@
 """The cluster seen from inside: runs there as a job, looks from every node, prints one line of JSON.
 
-    python -m cluster.probe '{"out": ..., "inputs": [...], "mlflow": ...}'
+    python -m cluster.probe '{"out": ..., "inputs": [...], "driver_inputs": [...], "mlflow": ..., "storage": ...}'
 
-Every node gets an actor. It writes into the sweep's folder and looks for what the others wrote,
-opens the inputs, asks MLflow with the credentials of its own environment, and tells its clock.
+Every node gets an actor. It writes into the sweep's folder (with a URI as storage: into that too) and looks for what the
+others wrote, opens the inputs, asks MLflow with the credentials of its own environment, and tells its clock.
 """
 
 from __future__ import annotations
@@ -25,6 +25,8 @@ from typing import Any
 
 MARK = "STOCKPOT-PROBE "
 LIBRARIES = ("torch", "transformers", "optuna", "mlflow", "pyarrow", "safetensors", "bm25s")
+PROBES = ".probes"
+"""In storage: small objects of the nodes, gone after the checks."""
 PATIENCE = 90.0  # seconds that a node has to answer
 SIGHT = 10.0  # seconds until a file of another node must be seen: NFS keeps what it saw for a while
 
@@ -35,14 +37,16 @@ class Node:
     def look(self, name: str, asked: dict[str, Any]) -> dict[str, Any]:
         import ray
 
+        missing = [library for library in LIBRARIES if importlib.util.find_spec(library) is None]
         return {
             "python": platform.python_version(),
             "ray": ray.__version__,
-            "missing": [library for library in LIBRARIES if importlib.util.find_spec(library) is None],
-            "storage": self._write(Path(asked["out"]), name),
+            "missing": missing,
+            "folder": self._write(Path(asked["out"]), name),
+            "storage": storage_problem(asked["storage"], name) if asked["storage"] and not missing else "",
             "free_gb": _free(asked["out"]),
             "scratch_gb": _free("/tmp"),
-            "inputs": [path for path in asked["inputs"] if not os.path.exists(path)],
+            **{kind: [path for path in asked[kind] if not os.path.exists(path)] for kind in ("inputs", "driver_inputs")},
             "mlflow": mlflow_problem(asked["mlflow"]) if asked["mlflow"] else "",
             "gpu_memory_gb": gpu_memory(),
         }
@@ -55,19 +59,30 @@ class Node:
             return f"cannot be written to: {error.strerror}"
         return ""
 
-    def unseen(self, out: str, names: list[str]) -> list[str]:
-        """The nodes whose files do not show here."""
+    def unseen(self, asked: dict[str, Any], names: list[str]) -> list[str]:
+        """The nodes whose files do not show here, in the folder or in storage."""
         end = time.monotonic() + SIGHT
-        while left := [name for name in names if not (Path(out) / f".probe-{name}").exists()]:
+        while left := [name for name in names if not self._sees(asked, name)]:
             if time.monotonic() > end:
                 return left
             time.sleep(0.2)
         return []
 
-    def tidy(self, out: str, name: str) -> None:
-        (Path(out) / f".probe-{name}").unlink(missing_ok=True)
+    def _sees(self, asked: dict[str, Any], name: str) -> bool:
+        if asked["storage"]:
+            from corpora.storage import Storage
+
+            return Storage(asked["storage"]).get_bytes(f"{PROBES}/{name}") is not None
+        return (Path(asked["out"]) / f".probe-{name}").exists()
+
+    def tidy(self, asked: dict[str, Any], name: str) -> None:
+        if asked["storage"]:
+            from corpora.storage import Storage
+
+            Storage(asked["storage"]).remove(f"{PROBES}/{name}")
+        (Path(asked["out"]) / f".probe-{name}").unlink(missing_ok=True)
         with contextlib.suppress(OSError):
-            Path(out).rmdir()  # only where it is empty
+            Path(asked["out"]).rmdir()  # only where it is empty
 
     def clock(self) -> float:
         return time.time()
@@ -83,10 +98,10 @@ def probe(asked: dict[str, Any]) -> dict[str, Any]:
     there = {name: NodeAffinitySchedulingStrategy(name, soft=False) for name in names}
     actors = {name: ray.remote(Node).options(num_cpus=0, scheduling_strategy=there[name]).remote() for name in names}
     seen = _all({name: actor.look.remote(name, asked) for name, actor in actors.items()})
-    wrote = [name for name, found in seen.items() if "storage" in found and not found["storage"]]
-    unseen = _all({name: actors[name].unseen.remote(asked["out"], wrote) for name in wrote})
+    wrote = [name for name, found in seen.items() if "folder" in found and not (found["folder"] or found["storage"] or found["missing"])]
+    unseen = _all({name: actors[name].unseen.remote(asked, wrote) for name in wrote})
     clocks = {name: _skew(actors[name]) for name, found in seen.items() if "python" in found}
-    _all({name: actors[name].tidy.remote(asked["out"], name) for name in wrote})
+    _all({name: actors[name].tidy.remote(asked, name) for name in wrote})
     return {
         "nodes": [
             {
@@ -168,6 +183,22 @@ def mlflow_problem(uri: str) -> str:
     except (OSError, ValueError) as error:
         return f"does not answer ({getattr(error, 'reason', error)})"
     return ""
+
+
+def storage_problem(uri: str, name: str) -> str:
+    """Why this node cannot keep a sweep there; empty where it can. Keys are the environment's."""
+    from corpora.errors import InputError, StockpotError
+    from corpora.storage import Storage
+
+    try:
+        storage = Storage(uri)
+        storage.put_bytes(f"{PROBES}/{name}", name.encode())
+        found = storage.get_bytes(f"{PROBES}/{name}")
+    except InputError as error:
+        return "; ".join(problem.message for problem in error.problems)
+    except StockpotError as error:
+        return str(error)
+    return "" if found == name.encode() else "gives back something else than was put"
 
 
 def gpu_memory() -> float | None:

@@ -63,8 +63,9 @@ def gcp(cluster: Cluster) -> str:
 
 
 def _render(cluster: Cluster, provider: dict[str, Any], user: str, node: Callable[[Machine], dict[str, Any]]) -> str:
-    if not cluster.nfs:
-        raise InputError(Problem("nfs", f"this key is missing: HOST:/EXPORT, mounted at {cluster.storage} on every machine"))
+    if not (cluster.nfs or cluster.uri):
+        where = f"mounted at {cluster.storage} on every machine, or a URI as `storage`"
+        raise InputError(Problem("nfs", f"this key is missing: HOST:/EXPORT, {where}"))
     home = "/home/ray"  # of the user inside the image
     files = {f"{home}/{TOKEN}": f"~/{TOKEN}"}
     if cluster.secrets.environment:
@@ -79,7 +80,7 @@ def _render(cluster: Cluster, provider: dict[str, Any], user: str, node: Callabl
             "image": cluster.image,
             "container_name": "stockpot",
             "pull_before_run": True,
-            "run_options": ["--ulimit nofile=65536:65536", f"-v {cluster.storage}:{cluster.storage}"],
+            "run_options": ["--ulimit nofile=65536:65536", *([f"-v {cluster.shared}:{cluster.shared}"] if cluster.shared else [])],
         },
         "file_mounts": files,
         "head_node_type": "head",
@@ -87,7 +88,7 @@ def _render(cluster: Cluster, provider: dict[str, Any], user: str, node: Callabl
             "head": {"resources": {"CPU": 0}, "labels": {"ray.io/market-type": "on-demand"}, "node_config": node(cluster.head)},
             **{group.name: _workers(group, node(group)) for group in cluster.workers},
         },
-        "initialization_commands": _mount(cluster),
+        "initialization_commands": _mount(cluster.nfs, cluster.shared) if cluster.nfs else [],
         "head_start_ray_commands": [
             "ray stop",
             _started("--head --port=6379 --num-cpus=0 --autoscaling-config=~/ray_bootstrap_config.yaml --dashboard-host=127.0.0.1"),
@@ -102,13 +103,13 @@ def _workers(group: WorkerGroup, config: dict[str, Any]) -> dict[str, Any]:
     return {"resources": resources, "labels": group.labels, "min_workers": group.min, "max_workers": group.max, "node_config": config}
 
 
-def _mount(cluster: Cluster) -> list[str]:
+def _mount(nfs: str, folder: str) -> list[str]:
     """Outside the container, before it starts; said twice it mounts once."""
-    storage = shlex.quote(cluster.storage)
+    folder = shlex.quote(folder)
     return [
         "command -v mount.nfs4 >/dev/null || (sudo apt-get update -qq && sudo apt-get install -y -qq nfs-common)",
-        f"sudo mkdir -p {storage}",
-        f"mountpoint -q {storage} || sudo mount -t nfs4 -o hard {shlex.quote(cluster.nfs)} {storage}",
+        f"sudo mkdir -p {folder}",
+        f"mountpoint -q {folder} || sudo mount -t nfs4 -o hard {shlex.quote(nfs)} {folder}",
     ]
 
 

@@ -25,7 +25,7 @@ def rendered(what: str, cluster: Cluster, sweep: Path | None, out: str | None) -
         raise InputError(Problem("--out", "is a sweep's folder: give --sweep too"))
     if not sweep:
         return WITH_SWEEP[what](cluster, None)
-    remote = RemoteSweep.of(config.load(sweep), out, cluster.storage, cluster.mlflow)
+    remote = RemoteSweep.of(config.load(sweep), out, cluster)
     asked, groups = remote.config.resources, cluster.workers[:1] if what == "slurm" else cluster.workers
     if not any(node.slots(asked) for node in cluster.largest if node.name in {group.name for group in groups}):
         found = f"no worker of {cluster.name} has them: {shape(cluster.largest)}"

@@ -11,6 +11,7 @@ import shlex
 
 from cluster.description import Cluster
 from cluster.remote_sweep import RemoteSweep
+from corpora.errors import InputError, Problem
 
 TEMPLATE = """\
 #!/usr/bin/env bash
@@ -22,16 +23,15 @@ set -eo pipefail
 {setup}
 set -u  # only now: many a module's own script reads variables that are not set
 umask 077
-STORAGE={storage}
 # Several jobs may share a node: ports and the folder of temporary files follow from the job's number.
 PORT=$((20000 + SLURM_JOB_ID % 20000))
 DASHBOARD=$((40000 + SLURM_JOB_ID % 20000))
 SCRATCH=/tmp/stockpot-$SLURM_JOB_ID
-PRIVATE=$STORAGE/.stockpot-$SLURM_JOB_ID
-mkdir -p "$SCRATCH" "$PRIVATE"
-# One token a job, in a file that its owner alone can read: it appears in no process list.
-export RAY_AUTH_MODE=token RAY_AUTH_TOKEN_PATH="$PRIVATE/token"
-python3 -c 'import secrets; print(secrets.token_hex(32), end="")' > "$RAY_AUTH_TOKEN_PATH"
+rm -rf "$SCRATCH"  # of an earlier run that was killed here
+mkdir -p "$SCRATCH"
+# One token a job, which srun hands to its tasks by their environment: it appears in no process list and no file.
+RAY_AUTH_TOKEN=$(python3 -c 'import secrets; print(secrets.token_hex(32))')
+export RAY_AUTH_MODE=token RAY_AUTH_TOKEN
 export RAY_USAGE_STATS_ENABLED=0 RAY_SYMMETRIC_RUN_CLUSTER_WAIT_TIMEOUT=600
 {environment}
 {sweep}
@@ -47,7 +47,7 @@ stop_driver() {{  # Slurm's signal before the limit: the driver ends at its tria
   TIMER=$!
 }}
 trap stop_driver USR1 TERM
-trap '[ -z "$TIMER" ] || kill "$TIMER" 2>/dev/null || true; rm -rf "$PRIVATE" "$SCRATCH"' EXIT
+trap '[ -z "$TIMER" ] || kill "$TIMER" 2>/dev/null || true; rm -rf "$SCRATCH"' EXIT
 
 # shellcheck disable=SC2016  # the inner shell expands these
 srun --ntasks="$SLURM_JOB_NUM_NODES" --ntasks-per-node=1 --kill-on-bad-exit=0 \\
@@ -72,23 +72,24 @@ exit "$CODE"
 
 FROM_ARGUMENTS = """\
 SWEEP=${1:?give the sweep: sbatch SCRIPT SWEEP.yaml [OUT]}
-OUT=${2:-$STORAGE/$(basename "$SWEEP" .yaml)}"""
+OUT=${2:-%s/$(basename "$SWEEP" .yaml)}"""
 EMBEDDED = """\
 OUT=%s
-SWEEP=$PRIVATE/sweep.yaml
+SWEEP=$SCRATCH/sweep.yaml
 cat > "$SWEEP" <<'END_OF_SWEEP'
 %sEND_OF_SWEEP"""
 
 
 def render(cluster: Cluster, sweep: RemoteSweep | None = None) -> str:
     """The script for `sbatch`: of `sweep`, or of the file that is given to it as an argument."""
+    if cluster.uri and not sweep:
+        raise InputError(Problem("--sweep", f"give the sweep, which will say that it is kept in {cluster.uri}"))
     group = cluster.workers[0]
     credentials = cluster.secrets.environment
     return TEMPLATE.format(
         directives="\n".join(f"#SBATCH {option}" for option in _options(cluster)),
         setup="\n".join(cluster.slurm.setup),
-        storage=shlex.quote(cluster.storage),
-        sweep=EMBEDDED % (shlex.quote(sweep.out), sweep.yaml) if sweep else FROM_ARGUMENTS,
+        sweep=EMBEDDED % (shlex.quote(sweep.out), sweep.yaml) if sweep else FROM_ARGUMENTS % cluster.storage,
         environment=f"set -a; . {credentials}; set +a  # credentials: by file, never in this script" if credentials else "",
         patience=cluster.slurm.signal // 2,
         cpus=group.cpus,

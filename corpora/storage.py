@@ -8,6 +8,7 @@ fails for a while is asked again, longer and longer apart; nothing else decides 
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
 from collections.abc import Callable
@@ -60,6 +61,14 @@ class Storage:
                 return None
 
         return self._tried(f"read {name}", get)
+
+    def remove(self, name: str) -> None:
+        """One object; none is left."""
+        def delete() -> None:
+            with contextlib.suppress(FileNotFoundError):
+                self._fs.delete_file(self._path(name))
+
+        self._tried(f"remove {name}", delete)
 
     def put_folder(self, folder: Path, name: str) -> None:
         """Uploads `folder`, its mark last."""

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from cluster.remote_sweep import folder_name
+
 
 def runs_folder(name: str) -> Path:
-    """runs/NAME, with what no file system minds."""
-    return Path("runs") / "".join(each if each.isalnum() or each in "-_." else "-" for each in name)
+    """runs/NAME."""
+    return Path("runs") / folder_name(name)

@@ -26,7 +26,7 @@ def render(
                                               "compose: an MLflow server with PostgreSQL and S3.")],
     file: Annotated[Path, typer.Argument(metavar="CLUSTER.yaml", help="The cluster; examples/cluster.yaml shows every key.")] = Path("cluster.yaml"),
     sweep: Annotated[Path | None, typer.Option(help="A sweep to run: slurm and kuberay then hold it whole and need nothing else.")] = None,
-    out: Annotated[str | None, typer.Option(help="The sweep's folder on the cluster; STORAGE/NAME by default.")] = None,
+    out: Annotated[str | None, typer.Option(help="The sweep's folder on the cluster: STORAGE/NAME by default, on each node's own disk where storage is a URI.")] = None,
 ) -> None:
     """Prints the file on stdout; touches no cluster."""
     from cluster import description

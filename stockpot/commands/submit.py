@@ -44,7 +44,7 @@ def submit(
     cluster: Annotated[
         Path | None, typer.Option(metavar="CLUSTER.yaml", help="The cluster's description: its storage, MLflow server, what it may grow by."),
     ] = None,
-    out: Annotated[str | None, typer.Option(help="The sweep's folder on the cluster, seen by every node; STORAGE/NAME by default.")] = None,
+    out: Annotated[str | None, typer.Option(help="The sweep's folder on the cluster: STORAGE/NAME by default, on each node's own disk where storage is a URI.")] = None,
     driver_on: Annotated[
         list[str] | None, typer.Option(metavar="LABEL=VALUE", help="Only nodes with this Ray label may hold the driver; the head by default."),
     ] = None,
@@ -77,7 +77,7 @@ def submit(
         text = rendered("slurm" if slurm else "kuberay", described, file, out)
         typer.echo((tools.sbatch if slurm else tools.kubectl_apply)(text))
         return
-    remote = RemoteSweep.of(config.load(file), out, described and described.storage, described and described.mlflow)
+    remote = RemoteSweep.of(config.load(file), out, described)
     head, job = _sent(address, remote, described, _labels(driver_on or []), allow_changed_code, without_token)
     if json_output:
         output.print_json({"job": job.name, "address": job.address, "out": job.out})
@@ -146,7 +146,7 @@ def _sent(
         package = Path(folder) / "stockpot.zip"
         size = write_package(package, remote.yaml)
         output.progress.print(f"package: {size / 1e6:.2f} MB; looking at {address} from every node", markup=False)
-        found = judge(jobs.probe(head, package, remote), remote.config.resources, cluster.largest if cluster else (), remote.out)
+        found = judge(jobs.probe(head, package, remote), remote, cluster.largest if cluster else (), driver)
         output.progress.print(_nodes_table(found.rows()))
         for warning in found.warnings:
             output.progress.print(f"warning: {warning}", markup=False)

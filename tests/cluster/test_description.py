@@ -34,7 +34,7 @@ def test_the_example_shows_every_section():
 
 def test_everything_wrong_at_once(tmp_path):
     text = (
-        "name: My Lab\nstorage: s3://bucket/sweeps\nmlflow: https://me:pass@mlflow.org\n"
+        "name: My Lab\nstorage: s3://key:secret@bucket/sweeps\nmlflow: https://me:pass@mlflow.org\n"
         "workers:\n  - gpu: 1\n  - {min: 5, max: 2}\n  - {gpu_type: A100}\nslurm: {signal: 5, options: [constraint=a100]}\n"
     )
     with pytest.raises(InputError) as caught:
@@ -42,7 +42,7 @@ def test_everything_wrong_at_once(tmp_path):
     found = [str(problem).removeprefix(str(tmp_path)) for problem in caught.value.problems]
     for expected in (
         "/cluster.yaml:1: name: a name is up to 40 of a-z",
-        "/cluster.yaml:2: storage: an absolute folder",
+        "/cluster.yaml:2: storage: a storage's URI holds no keys",
         "/cluster.yaml:3: mlflow: holds credentials",
         "/cluster.yaml:5: workers.0.gpu: unknown key; did you mean 'gpus'?",
         "/cluster.yaml:6: workers.1: min 5 is over max 2",
@@ -68,3 +68,24 @@ def test_a_cluster_has_workers(tmp_path):
 def test_a_folder_that_no_script_could_misread(tmp_path, storage):
     with pytest.raises(InputError, match="storage"):
         load(written(tmp_path, f"name: lab\nstorage: '{storage}'\nworkers: [{{}}]\n"))
+
+
+def test_storage_by_uri(tmp_path):
+    cluster = load(written(tmp_path, "name: lab\nstorage: s3://bucket/sweeps?region=eu-west-1\nworkers: [{gpus: 1}]\n"))
+    assert (cluster.uri, cluster.shared, cluster.disk) == ("s3://bucket/sweeps?region=eu-west-1", None, "/tmp/stockpot")
+    folder = load(written(tmp_path, "name: lab\nstorage: /mnt/sweeps\nworkers: [{gpus: 1}]\n"))
+    assert (folder.uri, folder.shared) == (None, "/mnt/sweeps")
+
+
+@pytest.mark.parametrize(
+    ("more", "told"),
+    [
+        ("storage: s3://b/x\nnfs: files:/data\n", "say by `mount` where the export or claim is mounted"),
+        ("storage: s3://b/x\nmount: /mnt\n", "mount says where `nfs` or a claim is mounted"),
+        ("storage: /mnt/x\nnfs: files:/data\nmount: /mnt\n", "mount says where `nfs` or a claim is mounted"),
+        ("storage: s3://b/$(rm)\n", "a URI without spaces, quotes and"),
+    ],
+)
+def test_what_is_mounted_where_is_said_once(tmp_path, more, told):
+    with pytest.raises(InputError, match=told):
+        load(written(tmp_path, f"name: lab\nworkers: [{{}}]\n{more}"))

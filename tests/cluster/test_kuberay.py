@@ -24,21 +24,25 @@ def definitions(shared):
     return {kind: strict_schema(folder / f"ray.io_{kind.lower()}s.yaml") for kind in ("RayCluster", "RayJob")}
 
 
-def remote() -> RemoteSweep:
-    return RemoteSweep.of(config.load(ROOT / "examples" / "weights.yaml"), None, "/mnt/sweeps", "https://mlflow.internal")
+def remote(cluster=None) -> RemoteSweep:
+    return RemoteSweep.of(config.load(ROOT / "examples" / "weights.yaml"), None, cluster or example())
 
 
 def parsed(cluster, sweep=None) -> dict[str, dict]:
     return {each["kind"]: each for each in yaml.safe_load_all(kuberay.render(cluster, sweep))}
 
 
-CLUSTERS = {"smallest": lambda: smallest(nfs="files:/sweeps"), "example": example}
+BY_URI = {"storage": "s3://bucket/sweeps?region=us-east-1", "secrets": {"storage": "s3-keys"}}
+CLUSTERS = {
+    "smallest": lambda: smallest(nfs="files:/sweeps"), "example": example, "by-uri": lambda: smallest(**BY_URI),
+    "by-uri-with-data": lambda: smallest(**BY_URI, mount="/mnt/data", kubernetes={"claim": "data"}),
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("which", CLUSTERS)
 def test_definitions_accept_them_whole(definitions, which):
     cluster = CLUSTERS[which]()
-    job, ray_cluster = parsed(cluster, remote())["RayJob"], parsed(cluster)["RayCluster"]
+    job, ray_cluster = parsed(cluster, remote(cluster))["RayJob"], parsed(cluster)["RayCluster"]
     assert problems(definitions["RayJob"], job) == []
     assert problems(definitions["RayCluster"], ray_cluster) == []
 
@@ -61,7 +65,7 @@ def pods(manifests: dict[str, dict]) -> list[dict]:
 @pytest.mark.parametrize("which", CLUSTERS)
 def test_kubernetes_accepts_the_pods_and_the_config_map(which):
     validate = pytest.importorskip("kubernetes_validate", reason="pip install kubernetes-validate to check core objects")
-    manifests = parsed(CLUSTERS[which](), remote())
+    manifests = parsed(CLUSTERS[which](), remote(CLUSTERS[which]()))
     for each in (manifests["ConfigMap"], *pods(manifests)):
         validate.validate(each, "1.32", strict=True)
 
@@ -100,6 +104,20 @@ def test_secrets_are_named_and_never_held():
         assert pod["spec"]["containers"][0]["envFrom"] == [{"secretRef": {"name": "stockpot-mlflow"}}]
 
 
+def test_with_a_uri_no_volume_is_shared_and_keys_come_from_a_secret():
+    cluster = smallest(**BY_URI)
+    manifests = parsed(cluster, remote(cluster))
+    held = SweepConfig.model_validate(yaml.safe_load(manifests["ConfigMap"]["data"]["sweep.yaml"]))
+    assert held.storage == "s3://bucket/sweeps/weights?region=us-east-1"
+    assert shlex.split(manifests["RayJob"]["spec"]["entrypoint"])[4:6] == ["--out", "/tmp/stockpot/weights"]
+    for pod in pods(manifests):
+        container = pod["spec"]["containers"][0]
+        assert container["envFrom"] == [{"secretRef": {"name": "s3-keys"}}]
+        assert {volume["name"]: volume.get("emptyDir") for volume in pod["spec"]["volumes"]}["disk"] == {}
+        assert not any("nfs" in volume or "persistentVolumeClaim" in volume for volume in pod["spec"]["volumes"])
+        assert "/tmp/stockpot" in [mount["mountPath"] for mount in container["volumeMounts"]]
+
+
 def test_what_kubernetes_would_leave_pending_is_refused():
     with pytest.raises(InputError) as caught:
         kuberay.render(smallest(workers=[{"gpus": 1, "spot": True, "gpu_type": "A100"}], kubernetes={"gpu_label": "gpu"}))
@@ -112,5 +130,5 @@ def test_a_sweep_with_credentials_does_not_travel():
     loaded = config.load(ROOT / "examples" / "weights.yaml")
     told = loaded.model_copy(update={"mlflow": loaded.mlflow.model_copy(update={"uri": "https://me:hidden@mlflow.internal"})})
     with pytest.raises(InputError, match="holds credentials") as caught:
-        RemoteSweep.of(told, "out", None)
+        RemoteSweep.of(told, "out")
     assert "hidden" not in str(caught.value) and "give an absolute folder" in str(caught.value)

@@ -7,11 +7,15 @@ import http.server
 import json
 import threading
 from base64 import b64encode
+from types import SimpleNamespace
 
 import pytest
 
 from cluster import preflight, probe
 from cluster.preflight import judge
+from cluster.remote_sweep import RemoteSweep
+from corpora import storage
+from corpora.storage import Storage
 from sweeps.config import Resources
 from sweeps.machines import Machine
 
@@ -19,13 +23,13 @@ GOOD = {
     "nodes": [
         {
             "name": "10.0.0.1", "head": True, "resources": {"CPU": 0.0, "memory": 8e9}, "labels": {}, "python": "3.11.7", "ray": "2.60.0",
-            "missing": [], "storage": "", "free_gb": 100.0, "scratch_gb": 50.0, "inputs": [], "mlflow": "", "gpu_memory_gb": None,
+            "missing": [], "folder": "", "storage": "", "free_gb": 100.0, "scratch_gb": 50.0, "inputs": [], "driver_inputs": [], "mlflow": "", "gpu_memory_gb": None,
             "unseen": [], "skew": 0.0,
         },
         {
             "name": "10.0.0.2", "head": False, "resources": {"CPU": 8.0, "GPU": 2.0, "memory": 64e9},
-            "labels": {"ray.io/accelerator-type": "A100"}, "python": "3.11.9", "ray": "2.60.0", "missing": [], "storage": "",
-            "free_gb": 100.0, "scratch_gb": 50.0, "inputs": [], "mlflow": "", "gpu_memory_gb": 42.0, "unseen": [], "skew": 0.4,
+            "labels": {"ray.io/accelerator-type": "A100"}, "python": "3.11.9", "ray": "2.60.0", "missing": [], "folder": "", "storage": "",
+            "free_gb": 100.0, "scratch_gb": 50.0, "inputs": [], "driver_inputs": [], "mlflow": "", "gpu_memory_gb": 42.0, "unseen": [], "skew": 0.4,
         },
     ],
     "state_api": "",
@@ -42,12 +46,14 @@ def here(monkeypatch):
     monkeypatch.setattr(preflight.platform, "python_version", lambda: "3.11.7")
 
 
-def judged(resources: Resources | None = None, coming: tuple[Machine, ...] = (), **changes: object):
+def judged(resources: Resources | None = None, coming: tuple[Machine, ...] = (), uri: str | None = None,
+           driver: dict[str, str] | None = None, **changes: object):  # fmt: skip
     """The verdict where the worker (or, by a key of the whole, the cluster) differs from the good one."""
     seen = copy.deepcopy(GOOD)
     for name, value in changes.items():
         (seen if name in seen else seen["nodes"][1])[name] = value
-    return judge(seen, resources or Resources(slots=1, gpus=1), coming, "/mnt/out")
+    config = SimpleNamespace(resources=resources or Resources(slots=1, gpus=1), storage=uri)
+    return judge(seen, RemoteSweep(config, "/mnt/out"), coming, driver)
 
 
 def test_a_good_cluster_has_nothing_against_it():
@@ -65,8 +71,14 @@ def test_a_good_cluster_has_nothing_against_it():
         ({"ray": "2.59.0"}, "10.0.0.2: Ray: 2.60.0 here, 2.59.0 on the cluster"),
         ({"python": "3.12.1"}, "10.0.0.2: Python: 3.11.7 here, 3.12.1 on the cluster"),
         ({"missing": ["torch", "mlflow"]}, "10.0.0.2: lacks torch, mlflow: install"),
-        ({"storage": "cannot be written to: Read-only file system"}, "10.0.0.2: /mnt/out: cannot be written to: Read-only file system"),
+        ({"folder": "cannot be written to: Read-only file system"}, "10.0.0.2: /mnt/out: cannot be written to: Read-only file system"),
         ({"unseen": ["x"]}, "10.0.0.2: /mnt/out: is not shared: what 1 other nodes wrote"),
+        (
+            {"uri": "s3://b/x?scheme=http", "storage": "s3://b/x: cannot write .probes/a, asked 1 times: ACCESS_DENIED"},
+            "10.0.0.2: storage: s3://b/x: cannot write .probes/a, asked 1 times: ACCESS_DENIED; keys come from the node's environment",
+        ),
+        ({"uri": "s3://b/x?scheme=http", "unseen": ["x"]}, "10.0.0.2: s3://b/x: is not shared: what 1 other nodes"),
+        ({"driver_inputs": ["/data/dev"], "driver": {"ray.io/accelerator-type": "A100"}}, "10.0.0.2: /data/dev: is not there: the driver"),
         ({"inputs": ["/data/dev"]}, "10.0.0.2: /data/dev: is not there"),
         ({"mlflow": "answers 500"}, "10.0.0.2: mlflow.uri: the tracking server answers 500"),
         ({"skew": -61.0}, "10.0.0.2: its clock is -61 s off the head's"),
@@ -79,6 +91,23 @@ def test_a_good_cluster_has_nothing_against_it():
 def test_each_problem_is_told(changes, told):
     [problem] = judged(**changes).problems
     assert str(problem).startswith(told)
+
+
+def test_what_the_driver_alone_reads_is_asked_of_its_node():
+    assert judged(driver_inputs=["/data/dev"]).problems == ()  # the head holds the driver, and sees it
+
+
+def test_what_a_node_says_of_storage(tmp_path, monkeypatch):
+    monkeypatch.setattr(storage, "ATTEMPTS", 1)
+    uri = (tmp_path / "kept").as_uri()
+    assert probe.storage_problem(uri, "one") == ""
+    asked, nodes = {"out": str(tmp_path / "out"), "storage": uri}, probe.Node()
+    assert nodes.unseen(asked, ["one"]) == []
+    nodes.tidy(asked, "one")
+    assert Storage(uri).names("") == []
+    (tmp_path / "file").write_text("")
+    assert "cannot write .probes/one" in probe.storage_problem((tmp_path / "file" / "below").as_uri(), "one")
+    assert "cannot be opened" in probe.storage_problem("nowhere://x/y", "one")
 
 
 def test_all_problems_come_at_once():

@@ -21,7 +21,11 @@ def prepared(cloud: str, cluster) -> dict:
 
 
 @pytest.mark.parametrize("cloud", CLOUDS)
-@pytest.mark.parametrize("cluster", [example(), smallest(nfs="files:/sweeps", gcp={"project": "p"})], ids=["example", "smallest"])
+@pytest.mark.parametrize(
+    "cluster",
+    [example(), smallest(nfs="files:/sweeps", gcp={"project": "p"}), smallest(storage="gs://bucket/sweeps", gcp={"project": "p"})],
+    ids=["example", "smallest", "by-uri"],
+)
 def test_ray_accepts_it(cloud, cluster):
     config = prepared(cloud, cluster)
     head = config["available_node_types"][config["head_node_type"]]
@@ -56,6 +60,16 @@ def test_what_is_missing_is_said():
         ray_up.gcp(smallest(nfs="files:/sweeps"))
     with pytest.raises(InputError, match="no usual machine has 16 gpus: name one by `instance`"):
         ray_up.aws(smallest(nfs="files:/sweeps", workers=[{"gpus": 16}]))
+
+
+def test_with_a_uri_nothing_is_mounted_but_what_is_named():
+    def mounted(cluster) -> tuple[list[str], list[str]]:
+        content = yaml.safe_load(ray_up.aws(cluster))
+        return [option for option in content["docker"]["run_options"] if option.startswith("-v")], content["initialization_commands"]
+
+    assert mounted(smallest(storage="s3://bucket/sweeps")) == ([], [])
+    volumes, commands = mounted(smallest(storage="s3://bucket/sweeps", nfs="files:/data", mount="/mnt/data"))
+    assert volumes == ["-v /mnt/data:/mnt/data"] and commands[-1].endswith("sudo mount -t nfs4 -o hard files:/data /mnt/data")
 
 
 def test_machines_are_large_enough():

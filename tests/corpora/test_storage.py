@@ -53,6 +53,9 @@ def test_what_is_put_comes_back(kind: str, tmp_path: Path, folder: Path, request
     assert store.folders("trials") == ["trials/a"]
     assert store.get_folder("trials/a", tmp_path / "back")
     assert content(tmp_path / "back") == content(folder)
+    for _ in range(2):  # what is gone may be removed
+        store.remove("ledger/0.json")
+    assert store.get_bytes("ledger/0.json") is None and store.names("ledger") == []
     assert not store.get_folder("trials/b", tmp_path / "b") and not (tmp_path / "b").exists()
 
 
@@ -114,7 +117,7 @@ def test_a_mark_cannot_lead_out_of_the_folder(inside: str, tmp_path: Path, folde
 @pytest.mark.parametrize(
     ("uri", "said"),
     [
-        ("s3://key:secret@bucket/x", "a URI holds no keys"),
+        ("s3://key:secret@bucket/x", "a storage's URI holds no keys"),
         ("runs/x", "'runs/x' is no URI"),
         ("ftp://host/x", "cannot be opened"),
     ],
