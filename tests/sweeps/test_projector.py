@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -28,17 +29,18 @@ def empty_store(tmp_path_factory) -> Path:
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])
-def store(tmp_path, request, monkeypatch) -> Path:
+def store(tmp_path, request) -> Iterator[Path]:
     """A sweep's folder with an empty store, its own file or a database elsewhere."""
-    if request.param == "sqlite":
-        (tmp_path / "mlflow.db").write_bytes(request.getfixturevalue("empty_store").read_bytes())
-    else:
-        postgres = request.getfixturevalue("postgres")
-        uri = postgres.database(request.getfixturevalue("empty_postgres"))
-        for name, value in postgres.environment.items():
-            monkeypatch.setenv(name, value)
-        monkeypatch.setattr(mlflow_store, "default_uri", lambda folder: uri)
-    return tmp_path
+    with pytest.MonkeyPatch.context() as patch:
+        if request.param == "sqlite":
+            (tmp_path / "mlflow.db").write_bytes(request.getfixturevalue("empty_store").read_bytes())
+        else:
+            postgres = request.getfixturevalue("postgres")
+            uri = postgres.database(request.getfixturevalue("empty_postgres"))
+            for name, value in postgres.environment.items():
+                patch.setenv(name, value)
+            patch.setattr(mlflow_store, "default_uri", lambda folder: uri)
+        yield tmp_path
 
 
 @pytest.fixture

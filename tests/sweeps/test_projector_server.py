@@ -1,4 +1,4 @@
-"""A real `mlflow server`, killed in the middle of a projection and started again: nothing lost, nothing doubled."""
+"""A real `mlflow server`, on SQLite and on PostgreSQL, killed in the middle of a projection and started again: nothing lost, nothing doubled."""
 
 from __future__ import annotations
 
@@ -13,61 +13,55 @@ import pytest
 from corpora.errors import InputError
 from sweeps import figures, mlflow_store
 from sweeps.projector import BackgroundProjector, Projector, sync
-from sweeps.ui import Server, free_port, ui
+from sweeps.ui import free_port, ui
 from tests.sweeps import made_ledgers as made
+from tests.sweeps.mlflow_servers import TeamServer
 
 
-@pytest.fixture
-def server(tmp_path):
-    """What a team's server looks like: its own database and artifacts, reached by HTTP alone."""
+@pytest.fixture(params=["sqlite", "postgresql"])
+def server(tmp_path, request):
     place = tmp_path / "server"
-    place.mkdir()
-    uri = f"sqlite:///{place / 'mlflow.db'}"
-    mlflow_store.open_client(uri).search_experiments()
-    port = free_port("127.0.0.1")
-
-    def start() -> Server:
-        started = Server(uri, place / "artifacts", "127.0.0.1", port)
-        started.wait_until_up()
-        return started
-
-    running = [start()]
-    yield running, start
-    running[-1].stop()
+    if request.param == "sqlite":
+        uri, environment = mlflow_store.default_uri(place), {}
+        mlflow_store.open_client(uri).search_experiments()
+    else:
+        postgres = request.getfixturevalue("postgres")
+        uri, environment = postgres.database(request.getfixturevalue("empty_postgres")), postgres.environment
+    with TeamServer(place, uri, environment) as started:
+        yield started
 
 
 def test_a_server_that_is_killed_in_the_middle_loses_and_doubles_nothing(server, tmp_path, monkeypatch):
-    running, start = server
     monkeypatch.setattr(figures, "sweep_figures", lambda state, folder: ())
     folder = tmp_path / "sweep"
     ledger = made.begin(folder)
     heard: list[str] = []
-    background = BackgroundProjector(folder, running[0].url, warn=heard.append, interval=0.02)
+    background = BackgroundProjector(folder, server.url, warn=heard.append, interval=0.02)
     for ordinal in range(3):
         made.trial(ledger, ordinal, steps=(20, 40))
         if ordinal == 1:
             deadline = time.monotonic() + 60
             while not background._projector.places()["runs"] and time.monotonic() < deadline:
                 time.sleep(0.01)
-            running[-1].stop(signal.SIGKILL)
+            server.stop(signal.SIGKILL)
     made.ship(ledger, folder)
     made.close(ledger)
     deadline = time.monotonic() + 60
     while not heard and time.monotonic() < deadline:
         time.sleep(0.05)
-    running.append(start())
+    server.start()
     left = background.close(patience=120)
     assert (left.pending, left.error) == ([], "")
     assert len(heard) == 2 and "the sweep goes on" in heard[0] and "answers again" in heard[1]
-    found = made.assert_equal_to_ledger(ledger.state(), running[-1].url)
+    found = made.assert_equal_to_ledger(ledger.state(), server.url)
     assert found["parent"].info.run_id == left.places["parent_run_id"]
     (version,) = found["client"].search_model_versions("name = 'made'")
     files = found["client"].list_artifacts(version.run_id, "")
     assert {file.path for file in files} >= {"config.json", "results.json", "soup.json"}
     assert len(list((tmp_path / "server").rglob("model.safetensors"))) == 1
     before = {trial: run.info.run_id for trial, (run, _) in found["trials"].items()}
-    assert sync(folder, running[-1].url)["runs"] == before
-    made.assert_equal_to_ledger(ledger.state(), running[-1].url)
+    assert sync(folder, server.url)["runs"] == before
+    made.assert_equal_to_ledger(ledger.state(), server.url)
 
 
 def test_a_server_that_hangs_holds_the_driver_no_longer_than_its_patience(tmp_path, monkeypatch):
