@@ -84,6 +84,8 @@ configs:
       database_uri = sqlite:////mlflow/users.db
       admin_username = admin
       authorization_function = mlflow.server.auth:authenticate_request_basic_auth
+      # A password's slow hash once a minute and user instead of once a request.
+      auth_cache_ttl_seconds = 60
 volumes: {{postgres: {{}}, artifacts: {{}}, users: {{}}}}
 networks: {{inside: {{}}}}
 """

@@ -15,6 +15,7 @@ default_permission = NO_PERMISSIONS
 database_uri = sqlite:///{folder}/users.db
 admin_username = admin
 authorization_function = mlflow.server.auth:authenticate_request_basic_auth
+auth_cache_ttl_seconds = 60
 """
 
 
