@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import string
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -24,7 +25,7 @@ def compare(
     all_pairs: Annotated[bool, typer.Option("--all-pairs", help="Every pair; by default the first against each other one.")] = False,
     split: Annotated[str, typer.Option(help="Of a sweep's checkpoints: the split whose scores are compared.")] = "dev",
     seed: Annotated[int, typer.Option(help="Of the bootstrap: the same seed, the same intervals.")] = 0,
-    out: Annotated[Path | None, typer.Option(help="Folder for compare.html: the tables, a figure of the differences, and the queries that flipped.")] = None,
+    out: Annotated[Path | None, typer.Option(help="Folder for compare.html: the tables, a figure of the differences, and the queries that flipped; and for report.html and report.md, all of them side by side.")] = None,
     explain: Annotated[str | None, typer.Option(help="The figure whose flipped queries are shown; context/Answer@10 or q2c/nDCG@10 by default.")] = None,
     corpus: Annotated[list[Path] | None, typer.Option(help="Folder of a corpus that was evaluated: shows the flipped queries' texts, answers and retrieved chunks.")] = None,
     teacher: Annotated[list[Path] | None, typer.Option(help="Parquet file of teacher scores, shown as shades over the documents asked for; those of a sweep are found by themselves.")] = None,
@@ -57,12 +58,14 @@ def compare(
     rows = compared_rows(results, names, np.random.default_rng(seed), every_pair=all_pairs)
     if out is not None:
         from evaluators.explain.page import write_comparison
+        from evaluators.report import write_report
 
         sweeps = dict.fromkeys(sweep for *_, sweep in found if sweep is not None)
         explained = _explained(compared, rows, _figure(explain, results), corpus or [],
                                [*(teacher or []), *_teachers(list(sweeps))], tokenizer, flips, top)
         write_comparison(out, compared, rows, explained)
-        output.progress.print(f"written: {out / 'compare.html'}", markup=False, soft_wrap=True)
+        write_report(out, [replace(each.results, encoder=f"{each.letter} {each.encoder}") for each in compared])
+        output.progress.print(f"written: {out / 'compare.html'}, {out / 'report.html'}", markup=False, soft_wrap=True)
     if json_output:
         about = {each.letter: {"from": each.place, "encoder": each.encoder} for each in compared}
         known = rows.astype(object).where(rows.notna(), None)  # a single family has no interval

@@ -51,6 +51,8 @@ def test_the_page_shows_flips_chunks_answers_and_shades(folders, tmp_path):
                     "--out", tmp_path / "page", "--teacher", tmp_path / "teacher.parquet", "--flips", 3, "--top", 2)
     assert "compare.html" in done.stderr
     page = (tmp_path / "page" / "compare.html").read_text()
+    side_by_side = (tmp_path / "page" / "report.md").read_text()
+    assert "A given" in side_by_side and "B given" in side_by_side
     assert page.count("<article>") == 3 and page.count("A retrieved") == 3
     assert len(re.findall(r'<div class="chunk', page)) == 3 * 2 * 2
     assert 'class="answer"' in page and 'class="heat-' in page and "<script" not in page
