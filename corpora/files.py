@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import os
 import shutil
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from corpora.errors import InputError, Problem
@@ -18,10 +20,14 @@ def write_atomically(path: Path, content: bytes | str | Callable[[Path], None]) 
     `content` is the bytes, the text, or a function that writes the file it is given.
     """
     path = Path(path)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-    os.close(handle)
-    beside = Path(name)
+    with writing(path):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+        os.close(handle)
+        _write_beside(Path(name), path, content)
+
+
+def _write_beside(beside: Path, path: Path, content: bytes | str | Callable[[Path], None]) -> None:
     try:
         if callable(content):
             content(beside)
@@ -33,6 +39,17 @@ def write_atomically(path: Path, content: bytes | str | Callable[[Path], None]) 
         _sync(path.parent)
     finally:
         beside.unlink(missing_ok=True)
+
+
+@contextmanager
+def writing(path: Path) -> Iterator[None]:
+    """A write that fails names the file or folder it was for: a full disk names none, and numpy not even itself."""
+    try:
+        yield
+    except OSError as error:
+        if error.filename is not None:
+            raise
+        raise OSError(error.errno or errno.EIO, error.strerror or f"could not be written ({error}); is the disk full?", str(path)) from error
 
 
 def new_folder(folder: Path) -> None:
@@ -55,8 +72,13 @@ def build_folder(folder: Path, fill: Callable[[Path], None]) -> Path:
     folder = Path(folder)
     if folder.exists():
         return folder
-    folder.parent.mkdir(parents=True, exist_ok=True)
-    beside = Path(tempfile.mkdtemp(dir=folder.parent, prefix=f".{folder.name}."))
+    with writing(folder):
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        _build_beside(Path(tempfile.mkdtemp(dir=folder.parent, prefix=f".{folder.name}.")), folder, fill)
+    return folder
+
+
+def _build_beside(beside: Path, folder: Path, fill: Callable[[Path], None]) -> None:
     try:
         fill(beside)
         beside.chmod(0o755)
@@ -71,7 +93,6 @@ def build_folder(folder: Path, fill: Callable[[Path], None]) -> Path:
         _sync(folder.parent)
     finally:
         shutil.rmtree(beside, ignore_errors=True)
-    return folder
 
 
 def sha256_of(path: Path) -> str:

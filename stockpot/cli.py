@@ -33,9 +33,7 @@ INTERRUPTED = 130
 def main() -> None:
     """The console script: every error of ours becomes its message and its exit code."""
     output.quiet()
-    for stream in (sys.stdout, sys.stderr):
-        # A name with bytes that are no text, or a terminal that knows few characters, is no reason to fail.
-        stream.reconfigure(errors="backslashreplace")
+    output.open_streams()
     try:
         app()
     except StockpotError as error:
@@ -49,5 +47,5 @@ def main() -> None:
     except BrokenPipeError:
         sys.exit(FAILED)
     except OSError as error:  # a file that cannot be read or written, a full disk
-        output.progress.print(f"[bold red]error[/bold red] {output.plain(error)}", soft_wrap=True)
+        output.progress.print(f"[bold red]error[/bold red] {output.plain_cause(error)}", soft_wrap=True)
         sys.exit(FAILED)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import logging
 import os
@@ -47,6 +48,29 @@ def quiet() -> None:
     os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
     for name in ("ray", "mlflow", "alembic", "optuna", "transformers", "bm25s", "matplotlib"):
         logging.getLogger(name).setLevel(logging.ERROR)
+
+
+def open_streams() -> None:
+    """Makes the three streams fit to write on: one that the shell closed (`>&-`) goes nowhere, and no file gets its number."""
+    for number, name in enumerate(("stdin", "stdout", "stderr")):
+        try:
+            os.fstat(number)
+        except OSError:
+            os.open(os.devnull, os.O_RDWR)  # takes the lowest number that is free: this one
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(number, "w" if number else "r", closefd=False))
+    for stream in (sys.stdout, sys.stderr):
+        # A name with bytes that are no text, or a terminal that knows few characters, is no reason to fail.
+        stream.reconfigure(errors="backslashreplace")
+
+
+def plain_cause(error: OSError) -> str:
+    """What the system refused, and at which file, safe to print."""
+    if error.strerror is None:
+        return plain(error)
+    where = "" if error.filename is None else f"{os.fsdecode(error.filename)}: "
+    more = ": free some space, then run the command again" if error.errno in (errno.ENOSPC, errno.EDQUOT) else ""
+    return escape(f"{where}{error.strerror[:1].lower()}{error.strerror[1:]}{more}")
 
 
 def plain(error: Exception) -> str:

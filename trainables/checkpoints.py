@@ -12,6 +12,8 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
+import re
 import shutil
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -97,7 +99,7 @@ def write(
     """
 
     def fill(beside: Path) -> None:
-        _save({_on_disk(name): tensor for name, tensor in tensors.items()}, beside / WEIGHTS)
+        save({_on_disk(name): tensor for name, tensor in tensors.items()}, beside / WEIGHTS)
         for name, content in files.items():
             (beside / name).write_bytes(content)
         sums = _sums(beside, (WEIGHTS, *files))
@@ -215,15 +217,19 @@ def drop_older_states(folder: Path, step: int, kept_every: int | None = None) ->
 
 def _write_state(state: State, folder: Path) -> None:
     folder.mkdir()
-    _save(state.tensors, folder / "state.safetensors")
+    save(state.tensors, folder / "state.safetensors")
     recorded = {**state.values, "sha256": sha256_of(folder / "state.safetensors")}
     (folder / "state.json").write_text(json.dumps(recorded, sort_keys=True, indent=1) + "\n")
 
 
-def _save(tensors: Mapping[str, Tensor], path: Path) -> None:
+def save(tensors: Mapping[str, Tensor], path: Path) -> None:
     """One order, own memory for each: the same tensors are the same bytes."""
     ordered = {name: tensors[name].detach().cpu().clone().contiguous() for name in sorted(tensors)}
-    save_file(ordered, path, metadata={"format": "pt"})
+    try:
+        save_file(ordered, path, metadata={"format": "pt"})
+    except SafetensorError as error:  # of a full disk, as `I/O error: No space left on device (os error 28)`
+        code = re.search(r"os error (\d+)", str(error))
+        raise OSError(int(code[1]), os.strerror(int(code[1])), str(path)) if code else error from None
     path.chmod(0o644)
 
 

@@ -12,8 +12,6 @@ import re
 import shutil
 from pathlib import Path
 
-from safetensors.torch import save_file
-
 from corpora.errors import InputError, Problem
 from corpora.files import build_folder
 from trainables import checkpoints
@@ -47,8 +45,7 @@ def _fill(folder: Path, checkpoint: Path, about: Manifest) -> None:
     _write_json(folder / "tokenizer_config.json", _tokenizer_config(folder, about))
     projection = checkpoints.weights(checkpoint)[checkpoints.PROJECTION]
     _write_modules(folder, about, hidden=projection.shape[1])
-    save_file({"linear.weight": projection}, folder / "2_Dense" / checkpoints.WEIGHTS, metadata={"format": "pt"})
-    (folder / "2_Dense" / checkpoints.WEIGHTS).chmod(0o644)
+    checkpoints.save({"linear.weight": projection}, folder / "2_Dense" / checkpoints.WEIGHTS)
     (folder / "loader.py").write_text(_loader())
     (folder / "README.md").write_text(_README.format(
         about=about, values="tanh z" if about.quantiser == "int8-tanh" else "z, the projected mean"))
