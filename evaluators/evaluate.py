@@ -15,7 +15,7 @@ from evaluators.codes import PRECISIONS, bytes_per_vector, stored
 from evaluators.encoder import Encoder, Scorer, encode_documents, encode_queries
 from evaluators.metrics import check_ks
 from evaluators.results import Collector, Results
-from evaluators.scores import BinaryScores, CosineScores, MatrixScores, Scores
+from evaluators.scores import KINDS, MatrixScores, Scores
 from evaluators.suites import SUITES, WHOLE, Wanted, chunk_size, spans
 from evaluators.suites.needle import NeedlePlan, Needles, build
 from evaluators.tasks import Task
@@ -133,10 +133,9 @@ def _scores(
     for precision in precisions:
         both = [stored(z, precision, encoder.quantiser) for z in (queries, encoded.vectors)]
         for dimension in dimensions:
-            kind = BinaryScores if precision == "binary" else CosineScores
             costs = {"tokens embedded": encoded.tokens_in,
                      "index bytes": len(table) * bytes_per_vector(dimension, precision)}
-            yield dimension, precision, kind(*(codes[:, :dimension] for codes in both)), costs
+            yield dimension, precision, KINDS[precision](*(codes[:, :dimension] for codes in both)), costs
 
 
 def _curves(collector: Collector, task: Task, sizes: tuple[str, ...]) -> None:

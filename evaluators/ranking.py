@@ -83,20 +83,22 @@ def packed(score: np.ndarray, place: np.ndarray) -> np.ndarray:
 def rank(scores: Scores, index: Index, depth: int, document_depth: int) -> tuple[Ranking, Ranking]:
     """The best chunks and the best documents (by their best chunk) of every query, from one pass over the blocks."""
     table, queries = index.table, scores.shape[0]
-    slack = 2 * scores.margin + 2.0**-22 if scores.margin else 0.0
-    chunks = _Candidates(queries, depth, slack)
-    documents = _Candidates(queries, document_depth, slack)
+    slack = np.float32(2 * scores.margin + 2.0**-22 if scores.margin else 0)
+    chunks, documents = _Candidates(queries, depth, slack), _Candidates(queries, document_depth, slack)
     width = max(NARROWEST, BLOCK // max(1, queries))
     size = max(1, min(GROUP, min(width, len(table)) // (8 * depth)))
     for start in range(0, len(table), width):
         stop = min(start + width, len(table))
         block = scores.block(start, stop)
-        groups = np.append(np.arange(0, stop - start, size), stop - start)
-        chunks.add(block, start, groups, slice(None), whole_groups=False)
-        first, last = table.document[start], table.document[stop - 1]
-        pieces = np.unique(np.clip(table.indptr[first:last + 2], start, stop)) - start
-        complete = slice(int(table.indptr[first] < start), len(pieces) - 1 - int(table.indptr[last + 1] > stop))
-        documents.add(block, start, pieces, complete, whole_groups=True)
+        edges, runs, whole = _groups(table, start, stop, size)
+        maxima = np.maximum.reduceat(block, edges[:-1], axis=1)
+        chunks.lift(maxima)
+        documents.lift(np.maximum.reduceat(maxima, runs, axis=1)[:, whole])
+        query, chunk, value = _reaching(block, maxima, edges, np.minimum(chunks.bound, documents.bound))
+        chunk += start
+        chunks.add(query, chunk, value)
+        best = _best_of(query, table.document[chunk], value)
+        documents.add(*(part[value >= best - slack] for part in (query, chunk, value)))
     return (_ranked(*chunks.exact(scores), index.chunk_place, queries, depth),
             _ranked(*_best_chunk(*documents.exact(scores), table), index.document_place, queries, document_depth))
 
@@ -112,11 +114,44 @@ def inside(scores: Scores, index: Index, queries: Sequence[int], document: int) 
     return rank, key.max(axis=1) >> np.uint64(32) << np.uint64(32) | np.uint64(index.document_place[document])
 
 
+def _groups(table: ChunkTable, start: int, stop: int, size: int) -> tuple[np.ndarray, np.ndarray, slice]:
+    """How the chunks start:stop are grouped by about `size`: a group begins with a document where it can.
+
+    Returns the groups' edges `[groups + 1]`, counted from `start`; which groups begin with a document `[runs]`, so that
+    no document is in two runs; and the runs whose documents are in no other block.
+    """
+    first, last = table.document[start], table.document[stop - 1]
+    begins = np.unique(np.clip(table.indptr[first:last + 1], start, stop)) - start
+    edges = np.append(np.arange(0, stop - start, size), stop - start)
+    runs, earliest = np.unique(begins // size, return_index=True)
+    edges[runs] = begins[earliest]
+    return edges, runs, slice(int(table.indptr[first] < start), len(runs) - int(table.indptr[last + 1] > stop))
+
+
+def _reaching(
+    block: np.ndarray, maxima: np.ndarray, edges: np.ndarray, bound: np.ndarray,
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Query, column and value of all in `block` `[queries, columns]` that reach the query's bound, in this order."""
+    query, group = np.nonzero(maxima >= bound[:, None])
+    sizes = np.diff(edges)[group]
+    query = np.repeat(query, sizes)
+    column = np.arange(len(query)) - np.repeat(np.cumsum(sizes) - sizes - edges[group], sizes)
+    value = block[query, column]
+    keep = np.flatnonzero(value >= bound[query])
+    return query[keep], column[keep], value[keep]
+
+
+def _best_of(query: np.ndarray, document: np.ndarray, value: np.ndarray) -> np.ndarray:
+    """For each pair the largest value of its query and document `[pairs]`; those of one stand together."""
+    changes = np.flatnonzero((np.diff(query, prepend=-1) != 0) | (np.diff(document, prepend=-1) != 0))
+    return np.repeat(np.maximum.reduceat(value, changes), np.diff(changes, append=len(value))) if len(value) else value
+
+
 class _Candidates:
     """All (query, chunk) pairs that may still be among the best, and the running bound that a pair must reach."""
 
-    def __init__(self, queries: int, depth: int, slack: float):
-        self.depth, self.slack = depth, np.float32(slack)
+    def __init__(self, queries: int, depth: int, slack: np.float32):
+        self.depth, self.slack = depth, slack
         self.best = np.empty((queries, 0), np.float32)
         """Values of distinct groups: the depth-th largest is a lower bound of the depth-th best."""
         self.found: list[tuple[np.ndarray, np.ndarray, np.ndarray]] = []
@@ -126,25 +161,15 @@ class _Candidates:
         full = self.best.shape[1] == self.depth
         return self.best.min(axis=1) - self.slack if full else np.full(len(self.best), -np.inf, np.float32)
 
-    def add(self, block: np.ndarray, start: int, edges: np.ndarray, counted: slice, whole_groups: bool) -> None:
-        """Takes from `block` `[queries, chunks]` what reaches the bound, group by group (`edges` `[groups + 1]`).
-
-        `counted`: the groups that no other block shares, which alone may raise the bound. With `whole_groups` a
-        group counts by its maximum, and only what may be that maximum is taken.
-        """
-        maxima = np.maximum.reduceat(block, edges[:-1], axis=1)
-        self.best = np.concatenate([self.best, maxima[:, counted]], axis=1)
+    def lift(self, maxima: np.ndarray) -> None:
+        """Raises the bound by the maxima `[queries, groups]` of groups that share nothing with any other."""
+        self.best = np.concatenate([self.best, maxima], axis=1)
         if self.best.shape[1] > self.depth:
             self.best = np.partition(self.best, -self.depth, axis=1)[:, -self.depth:]
-        bound = self.bound
-        query, group = np.nonzero(maxima >= bound[:, None])
-        need = maxima[query, group] - self.slack if whole_groups else bound[query]
-        sizes = np.diff(edges)[group]
-        pair = np.repeat(np.arange(len(query)), sizes)
-        column = np.arange(len(pair)) - np.repeat(np.cumsum(sizes) - sizes - edges[group], sizes)
-        value = block[query[pair], column]
-        keep = value >= need[pair]
-        self.found.append((query[pair[keep]], column[keep] + start, value[keep]))
+
+    def add(self, query: np.ndarray, chunk: np.ndarray, value: np.ndarray) -> None:
+        keep = np.flatnonzero(value >= self.bound[query])
+        self.found.append((query[keep], chunk[keep], value[keep]))
 
     def exact(self, scores: Scores) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Query, chunk and exact score of every pair that reaches the final bound, query after query."""

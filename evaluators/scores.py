@@ -8,10 +8,13 @@ below 2^53, exact in any order.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import cached_property
 from typing import Protocol
 
 import numpy as np
+
+from evaluators.integers import product
 
 RESCORED = 1 << 22
 """Numbers that are copied to float64 at once: 32 MiB a copy."""
@@ -54,7 +57,7 @@ class MatrixScores:
 
 
 class CosineScores:
-    """Cosines of stored vectors: `queries` `[queries, d]` and `chunks` `[chunks, d]`, float or int8, perhaps mapped.
+    """Cosines of stored vectors: `queries` `[queries, d]` and `chunks` `[chunks, d]`, perhaps mapped.
 
     A block is a float32 product of unit vectors: two roundings a side and d additions in any order are wrong by at
     most (d + 8) 2^-24, because the |q_i c_i| of unit vectors add up to 1 at most.
@@ -63,12 +66,15 @@ class CosineScores:
     def __init__(self, queries: np.ndarray, chunks: np.ndarray):
         if queries.dtype != chunks.dtype:
             raise ValueError(f"queries are {queries.dtype}, chunks {chunks.dtype}: both sides share one code")
-        self.queries, self.chunks = queries, chunks
+        self.queries, self.chunks = np.asarray(queries), np.asarray(chunks)
         self.shape = (len(queries), len(chunks))
         self.margin = (queries.shape[1] + 8) * 2.0**-24
-        self.squares = squares(queries)
-        self.units = unit(queries, self.squares)
+        self.squares = squares(self.queries)
         self._chunk_squares = np.full(len(chunks), np.nan)
+
+    @cached_property
+    def units(self) -> np.ndarray:
+        return unit(self.queries, self.squares)
 
     def block(self, start: int, stop: int) -> np.ndarray:
         return self.units @ unit(self.chunks[start:stop], self._squares(np.arange(start, stop))).T
@@ -98,25 +104,46 @@ class CosineScores:
         return self._chunk_squares[chunk]
 
 
+class CodeScores(CosineScores):
+    """Cosines of int8 codes: a block is an exact integer product, and lengths and quotient are wrong by five
+    roundings of float32 at most, at every dimension."""
+
+    def __init__(self, queries: np.ndarray, chunks: np.ndarray):
+        super().__init__(queries, chunks)
+        self.margin = 8 * 2.0**-24
+
+    def block(self, start: int, stop: int) -> np.ndarray:
+        dots = product(self.queries, self.chunks[start:stop])
+        inverse = inverses(self._squares(np.arange(start, stop))).astype(np.float32)
+        found = np.multiply(dots, inverse, dtype=np.float32, casting="unsafe")
+        return np.multiply(found, inverses(self.squares)[:, None].astype(np.float32), out=found)
+
+
 class BinaryScores:
-    """Cosines of +1/-1 codes: dot / d, an exact integer over an exact integer, so blocks are exact already."""
+    """Cosines of +1/-1 codes, as int8: dot / d, an exact integer over an exact integer, so blocks are exact already."""
 
     margin = 0.0
 
     def __init__(self, queries: np.ndarray, chunks: np.ndarray):
-        self.queries, self.chunks = queries.astype(np.float32), chunks
+        self.queries, self.chunks = np.asarray(queries), np.asarray(chunks)
         self.shape = (len(queries), len(chunks))
 
     def block(self, start: int, stop: int) -> np.ndarray:
         return self.within(slice(None), start, stop)
 
     def exact(self, query: np.ndarray, chunk: np.ndarray) -> np.ndarray:
-        dots = np.einsum("nd,nd->n", self.queries[query], self.chunks[chunk].astype(np.float32))
-        return dots / np.float32(self.queries.shape[1])
+        dots = np.einsum("nd,nd->n", self.queries[query], self.chunks[chunk], dtype=np.int32)
+        return (dots / self.queries.shape[1]).astype(np.float32)
 
     def within(self, query: Sequence[int] | slice, start: int, stop: int) -> np.ndarray:
-        dots = self.queries[query] @ self.chunks[start:stop].astype(np.float32).T
-        return np.divide(dots, np.float32(self.queries.shape[1]), out=dots)
+        dots = product(self.queries[query], self.chunks[start:stop])
+        return np.divide(dots, self.queries.shape[1], dtype=np.float32, casting="unsafe")
+
+
+KINDS: dict[str, Callable[[np.ndarray, np.ndarray], Scores]] = {
+    "float32": CosineScores, "int8": CodeScores, "binary": BinaryScores,
+}
+"""The scores of stored queries and chunks, by precision."""
 
 
 def squares(vectors: np.ndarray) -> np.ndarray:
@@ -129,12 +156,18 @@ def squares(vectors: np.ndarray) -> np.ndarray:
     return found
 
 
+def inverses(square: np.ndarray) -> np.ndarray:
+    """1 / |v| float64 of each |v|^2; 0 for a zero vector."""
+    return np.divide(1, np.sqrt(square), out=np.zeros_like(square), where=square > 0)
+
+
 def unit(vectors: np.ndarray, square: np.ndarray) -> np.ndarray:
     """Unit vectors float32 `[rows, d]`; a zero vector stays zero. In float64 where a length has no float32 inverse."""
-    inverse = np.divide(1, np.sqrt(square), out=np.zeros_like(square), where=square > 0)
+    inverse = inverses(square)
     filled = inverse[inverse > 0]
     kind = np.float32 if len(filled) == 0 or (filled.min() > 1e-30 and filled.max() < 1e30) else np.float64
-    return np.multiply(vectors, inverse[:, None].astype(kind), dtype=kind, casting="same_kind").astype(np.float32)
+    scaled = np.multiply(vectors, inverse[:, None].astype(kind), dtype=kind, casting="same_kind")
+    return scaled.astype(np.float32, copy=False)
 
 
 def quotient(dot: np.ndarray, both: np.ndarray) -> np.ndarray:

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from corpora.chunks import ChunkTable
 from evaluators import ranking
 from evaluators.ranking import Index, inside, packed, places, rank
-from evaluators.scores import BinaryScores, CosineScores, MatrixScores
+from evaluators.scores import KINDS, CosineScores, MatrixScores
 from tests.evaluators.reference import cosine, ordered
 
 
@@ -59,7 +59,7 @@ def test_any_blocks_give_the_one_order(sizes, seed, depth, width):
 
 
 @pytest.mark.parametrize("kind", ["float32", "int8", "binary"])
-@pytest.mark.parametrize("dimension", [1, 3, 16, 384, 1100])
+@pytest.mark.parametrize("dimension", [1, 3, 16, 384, 1100, 4096])
 def test_scores_are_the_definition_rounded_once(kind, dimension):
     rng = np.random.default_rng(dimension)
     chunks = rng.normal(size=(90, dimension))
@@ -74,7 +74,7 @@ def test_scores_are_the_definition_rounded_once(kind, dimension):
     else:
         chunks, queries = (np.where(each >= 0, 1, -1).astype(np.int8) for each in (chunks, queries))
     index = Index(table([10] * 9))
-    scores = (BinaryScores if kind == "binary" else CosineScores)(queries, chunks)
+    scores = KINDS[kind](queries, chunks)
     found, documents = rank(scores, index, 30, 5)
     matrix = np.array([[cosine(q, c) for c in chunks.tolist()] for q in queries.tolist()], np.float32)
     expected = brute(matrix, index, 30, 5)
