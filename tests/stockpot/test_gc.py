@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from sweeps.config import SweepConfig
+from sweeps.gc import survey
 from sweeps.lease import Lease
 from sweeps.ledger import Ledger
 from sweeps.ledger_state import trial_id
@@ -140,3 +141,17 @@ def test_nothing_is_deleted_without_a_yes_or_while_a_driver_works(sweep):
     assert told(sweep, "--dry-run")["removable"]
     lease.release()
     assert sorted(sweep.rglob("step-*")) == before
+
+
+def test_under_pbt_what_others_may_go_on_from_stays_until_the_sweep_is_finished(sweep):
+    state = Ledger.open(sweep).state()
+    state.sweep["config"]["scheduler"] = {"kind": "pbt", "perturb_every": 20}
+    found = survey(sweep, state, keep=1)
+    removable, kept = {item.folder for item in found.removable}, {item.folder: item.reason for item in found.kept}
+    for key in ((1, 20), (2, 20), (3, 20)):
+        assert kept[folder_of(*key)] == "other trials may go on from it"
+    assert not [name for name in removable if "step-000020" in name], "nor their states"
+    assert f"{folder_of(1, 40)}/state" in removable, "nobody goes on from the last step"
+    state.status = "finished"
+    removable = {item.folder for item in survey(sweep, state, keep=1).removable}
+    assert folder_of(1, 20) in removable and f"{folder_of(0, 20)}/state" not in removable
