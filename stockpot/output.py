@@ -46,8 +46,9 @@ def quiet() -> None:
     os.environ.setdefault("TRANSFORMERS_VERBOSITY", "error")
     os.environ.setdefault("HF_HUB_DISABLE_PROGRESS_BARS", "1")
     os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
-    for name in ("ray", "mlflow", "alembic", "optuna", "transformers", "bm25s", "matplotlib"):
+    for name in ("ray", "alembic", "optuna", "transformers", "bm25s", "matplotlib"):
         logging.getLogger(name).setLevel(logging.ERROR)
+    logging.getLogger("mlflow").setLevel(logging.CRITICAL)  # its errors reach us as exceptions, and are told in a line
 
 
 def open_streams() -> None:

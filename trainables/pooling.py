@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 import torch
 from torch import Tensor, nn
 
-from evaluators.encoder import Watch, unwatched
 from trainables.layouts import Window
 
 TOKENS_PER_PASS = {"cpu": 2048, "cuda": 65536}
@@ -18,7 +17,7 @@ the activations stay near the caches (16 windows of 200 to 450 tokens: 2.7 s aga
 
 def mean_states(
     encoder: nn.Module, windows: Sequence[Window], rows: int, pad: int, *, bf16: bool = False, budget: int | None = None,
-    watch: Watch = unwatched,
+    watch: Callable[[int, int], None] = lambda read, whole: None,
 ) -> Tensor:
     """float32 `[rows, hidden]`: row r is the mean of the last hidden states at all positions that belong to r.
 
