@@ -20,7 +20,7 @@ from typing import Any
 
 from corpora.errors import StockpotError
 from corpora.files import write_atomically
-from sweeps.ledger_files import FORMAT, Event, EventFiles, collector_paused, writers
+from sweeps.ledger_files import FORMAT, Event, EventFiles, collector_paused, no_sweep, writers
 from sweeps.ledger_state import Contradiction, LedgerState, fold
 from sweeps.snapshot import EVERY, write_snapshot
 from sweeps.standing import Standing
@@ -53,7 +53,7 @@ class Ledger:
         """An existing ledger; with `write`, for the driver that holds the lease."""
         found = writers(Path(folder) / "ledger")
         if not found:
-            raise StockpotError(f"{folder} holds no sweep: it has no ledger/events")
+            raise no_sweep(folder)
         ledger = cls(folder, f"{int(max(found)) + 1:04d}" if write else None)
         ledger._refresh()
         return ledger

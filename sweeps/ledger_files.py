@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from corpora.errors import StockpotError
+from corpora.errors import InputError, Problem, StockpotError
 
 FORMAT = 1
 Event = Mapping[str, Any]
@@ -80,6 +80,18 @@ def writers(folder: Path) -> dict[str, list[int]]:
                 raise StockpotError(f"{folder / 'events' / name}: not the name of an event file")
             found.setdefault(writer, []).append(int(number))
     return found
+
+
+def no_sweep(folder: Path) -> InputError:
+    """What to say of a folder that should hold a sweep, and has no ledger."""
+    folder = Path(folder)
+    if not folder.exists():
+        return InputError(Problem(str(folder), "holds no sweep: there is no such folder"))
+    if not folder.is_dir():
+        return InputError(Problem(str(folder), "holds no sweep: it is no folder"))
+    inside = sorted(path.parent.parent for path in folder.glob("*/ledger/events"))
+    hint = f"; {', '.join(map(str, inside[:5]))} {'do' if len(inside) > 1 else 'does'}" if inside else ""
+    return InputError(Problem(str(folder), f"holds no sweep: it has no ledger/events{hint}"))
 
 
 def _parse(path: Path) -> list[dict[str, Any]]:

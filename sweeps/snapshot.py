@@ -18,7 +18,7 @@ from typing import Any
 
 from corpora.errors import StockpotError
 from corpora.files import write_atomically
-from sweeps.ledger_files import EventFiles, collector_paused
+from sweeps.ledger_files import EventFiles, collector_paused, no_sweep
 from sweeps.standing import Standing, TrialStanding
 
 FORMAT = 1
@@ -35,7 +35,7 @@ class Follower:
         self._standing, read = held or (Standing(), {})
         self._files = EventFiles(self._folder, read)
         if not self.standing().sweep:
-            raise StockpotError(f"{folder} holds no sweep: it has no ledger/events")
+            raise no_sweep(folder)
 
     def standing(self) -> Standing:
         """How the sweep stands by now. Treat it as read-only: it is updated in place."""

@@ -20,7 +20,7 @@ def test_a_running_sweep_becomes_one_page(tmp_path):
 
 def test_wrong_folders_are_told_without_a_traceback(tmp_path):
     done = stockpot("report", tmp_path, check=False)
-    assert done.returncode == 1 and "holds no sweep" in done.stderr and "Traceback" not in done.stderr
+    assert done.returncode == 2 and "holds no sweep" in done.stderr and "Traceback" not in done.stderr
     made.begin(tmp_path / "sweep")
     done = stockpot("report", tmp_path / "sweep", "--out", tmp_path, check=False)
     assert done.returncode == 2 and "is a folder: name a file" in done.stderr

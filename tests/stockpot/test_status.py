@@ -118,7 +118,7 @@ def test_watching_ends_with_the_sweep(made, monkeypatch):
 def test_a_folder_without_a_sweep_is_said(tmp_path):
     for command in ("status", "stop", "gc"):
         refused = stockpot(command, tmp_path, check=False)
-        assert refused.returncode == 1 and "holds no sweep" in refused.stderr and "Traceback" not in refused.stderr
+        assert refused.returncode == 2 and "holds no sweep" in refused.stderr and "Traceback" not in refused.stderr
 
 
 def test_many_trials_are_not_listed_one_by_one(tmp_path):
