@@ -49,7 +49,7 @@ def probe(head: Head, package: Path, sweep: RemoteSweep) -> dict:
 def submit(head: Head, package: Path, sweep: RemoteSweep, stamp: str, driver: dict[str, str], allow_changed_code: bool) -> Job:
     """`--resume` always: the same sweep goes on where its folder holds one, and another one is refused there."""
     name = f"{folder_name(sweep.config.name)[:60]}-{stamp}"
-    options = ["--out", sweep.out, "--resume", *(["--allow-changed-code"] if allow_changed_code else [])]
+    options = ["--out", sweep.out, "--resume", "--or-start", *(["--allow-changed-code"] if allow_changed_code else [])]
     head.client.submit_job(
         entrypoint=f"{PYTHON} sweep {SWEEP} {shlex.join(options)}",
         submission_id=name,

@@ -30,7 +30,7 @@ def manifests(cluster: Cluster, sweep: RemoteSweep | None) -> list[dict[str, Any
     spec = _cluster_spec(cluster, mounted=sweep is not None)
     if sweep is None:
         return [{"apiVersion": API, "kind": "RayCluster", "metadata": _metadata(cluster), "spec": spec}]
-    run = ["exec", "stockpot", "sweep", SWEEP_AT, "--out", sweep.out, "--resume"]
+    run = ["exec", "stockpot", "sweep", SWEEP_AT, "--out", sweep.out, "--resume", "--or-start"]
     job = {
         "entrypoint": " ".join(map(shlex.quote, run)),
         "submissionMode": "K8sJobMode",

@@ -54,7 +54,7 @@ srun --ntasks="$SLURM_JOB_NUM_NODES" --ntasks-per-node=1 --kill-on-bad-exit=0 \\
   ray symmetric-run --address "$ADDRESS:$PORT" --min-nodes "$SLURM_JOB_NUM_NODES" \\
   --num-cpus={cpus} --num-gpus={gpus} --labels={labels} \\
   --temp-dir="$SCRATCH/ray" --dashboard-host=127.0.0.1 --dashboard-port="$DASHBOARD" -- \\
-  bash -c 'echo $$ > "$1/driver"; export RAY_ADDRESS="$2"; exec stockpot sweep "$3" --out "$4" --resume' \\
+  bash -c 'echo $$ > "$1/driver"; export RAY_ADDRESS="$2"; exec stockpot sweep "$3" --out "$4" --resume --or-start' \\
   driver "$SCRATCH" "$ADDRESS:$PORT" "$SWEEP" "$OUT" &
 
 STEP=$!

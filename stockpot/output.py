@@ -20,6 +20,11 @@ progress = Console(stderr=True, highlight=False)
 """Progress and logs."""
 
 
+def say(line: str) -> None:
+    """A line of progress as it is: brackets are no markup, and no word is cut."""
+    progress.print(line, markup=False, soft_wrap=True)
+
+
 def print_json(value: Any) -> None:
     """One object on stdout, the contract for scripts; NaN is refused, for it is no JSON."""
     sys.stdout.write(json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False) + "\n")

@@ -33,8 +33,8 @@ Say = Callable[[str], None]
 
 CORPORA = "corpora"
 """Folder of the splits that a sweep makes itself."""
-_MADE_BY = "made_by.json"
-"""Beside the splits of a sweep: how they were cut or generated."""
+MADE_BY = "made_by.json"
+"""Beside the splits that a sweep makes: how they were cut or generated."""
 
 
 @dataclass(frozen=True)
@@ -115,7 +115,7 @@ def _write_splits(corpora: CutCorpora | GeneratedCorpora, beside: Path, say: Say
         parts = demo_splits(corpora.seed, corpora.generate)
     for split, part in parts.items():
         native.write(part, beside / split)
-    write_atomically(beside / _MADE_BY, json.dumps(_how(corpora), sort_keys=True))
+    write_atomically(beside / MADE_BY, json.dumps(_how(corpora), sort_keys=True))
 
 
 def _how(corpora: CutCorpora | GeneratedCorpora) -> dict[str, Any]:
@@ -125,7 +125,7 @@ def _how(corpora: CutCorpora | GeneratedCorpora) -> dict[str, Any]:
 
 def _check_made_by(corpora: CutCorpora | GeneratedCorpora, written: Path) -> None:
     """Splits are frozen on first use: a config that asks for others must not find these."""
-    made_by = written / _MADE_BY
+    made_by = written / MADE_BY
     if made_by.exists() and (recorded := json.loads(made_by.read_text())) != _how(corpora):
         raise InputError(Problem("corpora", f"{written} holds splits made by {recorded}; this sweep asks for {_how(corpora)}: "
                                  "give another --out, or undo the change"))  # fmt: skip

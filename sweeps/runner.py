@@ -39,6 +39,7 @@ from sweeps.soup.ship import Kitchen
 from sweeps.stopping import ASKED, stoppable
 from sweeps.stored import stored
 from sweeps.summary import ranked
+from sweeps.sweep_folder import check_unused
 from sweeps.warm_start import check_sources, earlier_trials
 from trainables import exploits
 from trainables.base import encoder_folder
@@ -98,6 +99,7 @@ class Sweep:
     def _check_folder(self, resume: bool) -> None:
         if self._has_ledger() and not resume:
             raise InputError(Problem(str(self.folder), "holds a sweep already: go on with it by --resume, or give another --out"))
+        check_unused(self.folder)
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
             write_atomically(self.folder / ".writable", b"")

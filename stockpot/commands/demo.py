@@ -7,6 +7,8 @@ from typing import Annotated
 
 import typer
 
+from stockpot import output
+
 EXAMPLES = Path(__file__).parent.parent / "examples"
 
 
@@ -28,6 +30,9 @@ def demo(
     """
     from stockpot.whole_sweep import run_whole_sweep
     from sweeps import config
+    from sweeps.sweep_folder import check_begun
 
+    if resume:
+        check_begun(out, None, output.say)
     loaded = config.load(EXAMPLES / ("demo-quick.yaml" if quick else "demo.yaml"))
     run_whole_sweep(loaded, out, resume, allow_changed_code=False, json_output=json_output, demo=True)

@@ -33,11 +33,14 @@ def noise(
     from stockpot.table import noise_table
     from sweeps import config, plan
     from sweeps.noise_sweep import measure_noise, replicates_config
+    from sweeps.sweep_folder import check_begun
 
     loaded = config.load(file)
     asked = replicates_config(loaded, replicates)
     plan.plan(asked)  # refuses everything that is wrong before anything is written
     folder = (out or runs_folder(f"{loaded.name}-noise")).absolute()
+    if resume:
+        check_begun(folder, asked.storage, output.say)
     with Progress(folder) as progress:
         found = measure_noise(loaded, folder, replicates, progress.say, resume)
     if json_output:

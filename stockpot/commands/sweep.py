@@ -56,6 +56,7 @@ def sweep(
     file: SweepFile,
     out: Annotated[Path | None, typer.Option(help="Folder for everything the sweep makes; runs/NAME by default.")] = None,
     resume: Annotated[bool, typer.Option("--resume", help="Go on with the sweep in the folder; finished trials are not repeated.")] = False,
+    or_start: Annotated[bool, typer.Option("--or-start", help="With --resume, for scripts that run again: begin where the folder holds no sweep yet.")] = False,
     allow_changed_code: Annotated[bool, typer.Option("--allow-changed-code", help="Resume although stockpot's own code has changed.")] = False,
     yes: Annotated[str | None, typer.Option(metavar="PLAN", help="For scripts: the 12 digits that `stockpot plan` printed; refused where the plan changed since.")] = None,
     noise: NoiseFile = None,
@@ -66,13 +67,16 @@ def sweep(
     from stockpot.whole_sweep import run_whole_sweep
     from sweeps import config, plan
     from sweeps.plan_hash import check_plan
+    from sweeps.sweep_folder import check_begun
 
     loaded = config.load(file)
     planned = plan.plan(loaded)  # refuses everything that is wrong before anything is written
     if yes is not None:
         check_plan(yes, planned.name)
-    known = _noise(noise, planned)
-    run_whole_sweep(loaded, out or runs_folder(loaded.name), resume, allow_changed_code, json_output, noise=known)
+    known, folder = _noise(noise, planned), out or runs_folder(loaded.name)
+    if resume and not or_start:
+        check_begun(folder, loaded.storage, output.say)
+    run_whole_sweep(loaded, folder, resume, allow_changed_code, json_output, noise=known)
 
 
 def ui(

@@ -88,7 +88,7 @@ def test_a_job_is_queued_retried_and_resumes():
     assert job["metadata"]["labels"]["kueue.x-k8s.io/queue-name"] == "research"
     assert job["spec"]["backoffLimit"] == 10 and job["spec"]["shutdownAfterJobFinishes"]
     command = shlex.split(job["spec"]["entrypoint"])
-    assert command == ["exec", "stockpot", "sweep", kuberay.SWEEP_AT, "--out", "/mnt/sweeps/weights", "--resume"]
+    assert command == ["exec", "stockpot", "sweep", kuberay.SWEEP_AT, "--out", "/mnt/sweeps/weights", "--resume", "--or-start"]
 
 
 def test_the_sweep_arrives_as_it_was():
