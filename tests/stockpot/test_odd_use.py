@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import resource
+import shutil
 import subprocess
 import sys
 
@@ -12,7 +13,9 @@ import torch
 
 from corpora import scores
 from corpora.arrays import write_arrays
+from corpora.errors import InputError
 from corpora.files import build_folder, write_atomically
+from sweeps.sweep_folder import check_begun, check_unused
 from trainables import checkpoints
 
 
@@ -66,3 +69,40 @@ def test_every_writer_names_what_it_could_not_write(no_file_over, tmp_path, writ
     assert str(refused.value.filename).startswith(str(tmp_path)) and refused.value.strerror
     resource.setrlimit(resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
     assert writer == "safetensors" or list(tmp_path.iterdir()) == []  # nothing half written is left
+
+
+def test_a_sweep_is_not_mixed_into_a_folder_of_something_else(said, tiny_yaml, golden, tmp_path):
+    shutil.copytree(golden, tmp_path / "corpus")
+    before = sorted(tmp_path.rglob("*"))
+    for command in ("sweep", "prepare"):
+        code, out, err = said(command, tiny_yaml, "--out", tmp_path / "corpus")
+        assert code == 2 and out == "" and "is no sweep's folder: it holds README.md, documents.jsonl" in err and "--out" in err
+    assert sorted(tmp_path.rglob("*")) == before
+
+
+def test_what_sweeps_leave_before_their_first_trial_is_accepted(said, tiny_yaml, tmp_path):
+    out = tmp_path / "out"
+    assert said("prepare", tiny_yaml, "--out", out)[0] == 0
+    (out / "ledger").mkdir(exist_ok=True)
+    (out / "ledger" / "lease.json.old").touch()
+    (out / "sweep.log").touch()  # a scheduler's
+    check_unused(out)
+    told: list[str] = []
+    check_begun(out, None, told.append)
+    assert told == ["the sweep had not begun its first trial: it begins now, on what was prepared"]
+    shutil.move(out / "corpora" / "made_by.json", out / "corpora" / "else.json")
+    with pytest.raises(InputError, match="it holds corpora"):  # somebody's own folder of that name
+        check_unused(out)
+
+
+@pytest.mark.parametrize("command", ["sweep", "demo", "noise"])
+def test_nothing_to_resume(said, tiny_yaml, tmp_path, command):
+    out = tmp_path / "typo"
+    code, _, err = said(command, *([] if command == "demo" else [tiny_yaml]), "--out", out, "--resume")
+    assert code == 2 and f"--resume: there is no sweep in {out}" in err and not out.exists()
+
+
+def test_nothing_to_resume_in_storage_either(tmp_path):
+    (tmp_path / "stored").mkdir()
+    with pytest.raises(InputError, match="and none in file://"):
+        check_begun(tmp_path / "out", f"file://{tmp_path / 'stored'}", print)
