@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -12,6 +13,8 @@ from corpora.errors import Problem
 LARGEST_FAMILY = 0.1
 """Share of a corpus above which a family is warned of: it swallows a split."""
 _SHOWN = 40
+# The shape of BCP 47 (RFC 5646, 2.1): a language, then subtags of up to eight letters and digits.
+_LANGUAGE = re.compile(r"(?:[A-Za-z]{2,3}|[A-Za-z]{5,8}|[xi](?=-))(?:-[A-Za-z0-9]{1,8})*")
 
 
 @dataclass(frozen=True)
@@ -61,7 +64,8 @@ def problems(corpus: Corpus, places: Places = NOWHERE) -> list[Problem]:
 def warnings(corpus: Corpus, families: Sequence[str | None] | None = None, places: Places = NOWHERE) -> list[Problem]:
     """What deserves a look. `families`: one per document, else the documents' own."""
     families = families or [document.family for document in corpus.documents]
-    return [*_identical_texts(corpus, places), *_large_families(families), *_answered_evidence(corpus, places)]
+    return [*_identical_texts(corpus, places), *_odd_fields(corpus, places), *_large_families(families),
+            *_answered_evidence(corpus, places)]
 
 
 def _name(record: Document | Query) -> str:
@@ -138,6 +142,16 @@ def _identical_texts(corpus: Corpus, places: Places) -> Iterator[Problem]:
                 f"document {document.id!r} has the text of "
                 f"{corpus.documents[twin].id!r}: as gold they are one, and share judgments",
             )
+
+
+def _odd_fields(corpus: Corpus, places: Places) -> Iterator[Problem]:
+    for place, document in enumerate(corpus.documents):
+        if document.family is not None and not document.family.strip():
+            yield Problem(places.document(corpus, place), f"family is {document.family!r}: all documents that say so are one family; "
+                          "leave it out, and near-duplicates become families")
+        if document.language is not None and not _LANGUAGE.fullmatch(document.language):
+            yield Problem(places.document(corpus, place), f"language is {document.language!r}, which is no language tag: "
+                          "en, de, pt-BR, zh-Hant (BCP 47)")
 
 
 def _large_families(families: Sequence[str | None]) -> Iterator[Problem]:

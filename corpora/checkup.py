@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -53,7 +54,7 @@ def check(folder: Path, tokenizer: Tokenizer | None = None, threshold: float = T
     report = CheckReport(str(folder), threshold)
     splits = (
         []
-        if (folder / native.DOCUMENTS).exists()
+        if os.path.lexists(folder / native.DOCUMENTS)
         else sorted(path.parent for path in folder.glob(f"*/{native.DOCUMENTS}"))
     )
     corpora: dict[str, Corpus] = {}

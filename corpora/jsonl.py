@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -12,7 +14,11 @@ BOM = b"\xef\xbb\xbf"
 
 
 class Strict(ValueError):
-    """What the parser accepts by habit and a corpus must not hold."""
+    """What the parser accepts by habit and a corpus must not hold. `found`: the number, as it is written."""
+
+    def __init__(self, message: str, found: str = ""):
+        super().__init__(message)
+        self.found = found
 
 
 def read_lines(path: Path, problems: list[Problem]) -> Iterator[tuple[int, dict]]:
@@ -21,9 +27,14 @@ def read_lines(path: Path, problems: list[Problem]) -> Iterator[tuple[int, dict]
     Lines end with LF, CRLF or CR; a byte order mark is passed over; what cannot be read goes to `problems`.
     """
     if not path.is_file():
-        problems.append(Problem(path.name, f"no such file in {path.parent}"))
+        problems.append(Problem(path.name, no_file(path)))
         return
-    with open(path, "rb") as file:
+    try:
+        file = open(path, "rb")
+    except OSError as error:
+        problems.append(Problem(path.name, f"cannot be read: {error.strerror}"))
+        return
+    with file:
         message = unreadable(file.read(8))
         if message:
             problems.append(Problem(path.name, message))
@@ -44,6 +55,17 @@ def read_lines(path: Path, problems: list[Problem]) -> Iterator[tuple[int, dict]
                 yield number, record
             else:
                 problems.append(Problem(f"{path.name}:{number}", f"holds {kind(record)}: each line is one JSON object"))
+
+
+def no_file(path: Path) -> str:
+    """What stands where a file is wanted."""
+    if path.is_symlink() and not path.exists():
+        return f"is a link to {os.readlink(path)}, which is not there"
+    if path.is_dir():
+        return "is a folder: a file of that name is wanted"
+    if path.exists():
+        return "is a pipe, a socket or a device: a file of that name is wanted"
+    return f"no such file in {path.parent}"
 
 
 def unreadable(head: bytes) -> str | None:
@@ -71,8 +93,8 @@ def parse(content: bytes | str):
         raise ValueError(f"broken JSON at {line}column {error.colno}: {error.msg}") from None
     except RecursionError:
         raise ValueError("JSON is nested too deeply") from None
-    except Strict:
-        raise
+    except Strict as error:
+        raise ValueError(f"{_line_of(error.found, text)}{error}") from None
     except ValueError:
         raise ValueError("holds a number of thousands of digits") from None
     if "\\u" in text:
@@ -81,6 +103,13 @@ def parse(content: bytes | str):
         except UnicodeEncodeError:
             raise ValueError("a \\u escape is half of a surrogate pair, which no UTF-8 text holds") from None
     return record
+
+
+def _line_of(number: str, text: str) -> str:
+    """`line 3: ` of the first such number outside of strings; nothing where the text is one line."""
+    found = re.finditer(r'"(?:[^"\\]|\\.)*"|[^\s"\[\]{}:,]+', text) if number and "\n" in text.strip() else ()
+    start = next((one.start() for one in found if one.group() == number), None)
+    return "" if start is None else f"line {text.count(chr(10), 0, start) + 1}: "
 
 
 def kind(value: object) -> str:
@@ -103,11 +132,11 @@ def _unique(pairs: list[tuple[str, object]]) -> dict:
 
 
 def _refuse(constant: str):
-    raise Strict(f"holds {constant}, which is not JSON")
+    raise Strict(f"holds {constant}, which is not JSON", constant)
 
 
 def _finite(digits: str) -> float:
     number = float(digits)
     if number in (float("inf"), float("-inf")):
-        raise Strict(f"holds {digits[:20]}, which no float can hold")
+        raise Strict(f"holds {digits[:20]}, which no float can hold", digits)
     return number

@@ -18,8 +18,13 @@ _LARGEST_GRADE = 2**31 - 1
 
 
 def read(folder: Path) -> Corpus:
-    """The corpus, or an `InputError` with every problem of both files, each with its line."""
-    return read_with_lines(folder)[0]
+    """The corpus, or an `InputError` with every problem of both files, each with its folder and line."""
+    try:
+        return read_with_lines(folder)[0]
+    except InputError as error:
+        if not Path(folder).is_dir():
+            raise
+        raise InputError(Problem(f"{folder}/{problem.where}", problem.message) for problem in error.problems) from None
 
 
 def read_with_lines(folder: Path) -> tuple[Corpus, checks.Places]:
@@ -29,11 +34,12 @@ def read_with_lines(folder: Path) -> tuple[Corpus, checks.Places]:
         raise InputError(Problem(str(folder), "no such corpus folder: it holds documents.jsonl and queries.jsonl"))
     problems: list[Problem] = []
     documents, document_lines = _records(folder / DOCUMENTS, _document, problems)
+    lost = bool(problems)
     if not documents and not problems:
         problems.append(Problem(DOCUMENTS, "holds no document: each line is one, as {\"id\": ..., \"text\": ...}"))
     queries, query_lines = _records(folder / QUERIES, _query, problems)
     corpus = Corpus(folder.resolve().name, tuple(documents), tuple(queries))
-    places = checks.Places(document_lines, query_lines, unreadable=bool(problems))
+    places = checks.Places(document_lines, query_lines, unreadable=lost)
     problems += checks.problems(corpus, places)
     if problems:
         order = {DOCUMENTS: 0, QUERIES: 1}

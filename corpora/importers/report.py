@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from dataclasses import asdict, dataclass, field
 
@@ -81,5 +82,5 @@ class ImportReport:
 
 
 def shown(text: str) -> str:
-    """The text as a literal, short enough for a line."""
-    return repr(text if len(text) <= _SHOWN else text[:_SHOWN] + "...")
+    """The text in quotes, on one line and short enough for it."""
+    return json.dumps(text if len(text) <= _SHOWN else text[:_SHOWN] + "...", ensure_ascii=False)

@@ -36,13 +36,13 @@ def read(source: str, report: ImportReport) -> Corpus:
         content = path.read_bytes()
         message = unreadable(content[:8])
         if message or b"\0" in content:
-            report.dropped("document", message or "is no text: holds zero bytes", name, repr(content[:20]))
+            report.dropped("document", message or "is no text: holds zero bytes", name, f"bytes {content[:8].hex(' ')}")
             continue
         try:
             text = content.removeprefix(BOM).decode("utf-8")
         except UnicodeDecodeError as error:
             line = content.count(b"\n", 0, error.start) + 1
-            report.dropped("document", "invalid UTF-8", f"{name}:{line}", repr(content[error.start : error.start + 20]))
+            report.dropped("document", "invalid UTF-8", f"{name}:{line}", f"bytes {content[error.start : error.start + 8].hex(' ')}")
             continue
         building.document(name, text, name)
     return building.corpus()

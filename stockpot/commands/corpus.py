@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from corpora.cutting import SHARES, THRESHOLD, shares_problem, shares_text
-from corpora.errors import InputError, Problem
+from corpora.errors import WRONG_INPUT, InputError, Problem
 from corpora.files import new_folder
 from stockpot import output
 
@@ -80,7 +80,8 @@ def check(
     if figure is not None:
         _draw(report, figure)
     if report.refused:
-        raise InputError(report.problems)
+        _progress(f"refused: {len(report.problems)} problem{'s' * (len(report.problems) > 1)}, listed on stdout")
+        raise typer.Exit(WRONG_INPUT)
 
 
 @app.command()
