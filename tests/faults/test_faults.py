@@ -6,12 +6,6 @@ import pytest
 
 from tests.faults.run import KINDS, Run
 from tests.faults.surroundings import surroundings
-from tests.faults.world import World
-
-
-@pytest.fixture(scope="module")
-def world(tmp_path_factory) -> World:
-    return World.make(tmp_path_factory.mktemp("faults"))
 
 
 @pytest.mark.parametrize("seed", range(len(KINDS)), ids=KINDS)
