@@ -14,7 +14,7 @@ import json
 import os
 import threading
 import uuid
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -54,18 +54,31 @@ def stored(folder: Path, uri: str | None, resume: bool, clock: Callable[[], floa
 
 
 def _restore(mirror: Mirror, resume: bool, say: Say) -> None:
-    """Brings here the sweep that storage holds, where this machine has none of it."""
+    """Brings here the sweep that storage holds, where this machine has none of it, or one that was taken on elsewhere since."""
+    ledger = mirror.root / "ledger"
     events = mirror.storage.names("ledger/events")
-    if not events or (mirror.root / "ledger" / "events").is_dir():
-        return
+    here = _latest_writer(path.name for path in (ledger / "events").glob("[0-9]*.json"))
+    if here >= _latest_writer(Path(name).name for name in events):
+        return  # what this machine wrote last: storage has it, but for the last seconds
     if not resume:
         raise InputError(Problem("storage", f"{mirror.storage.uri} holds a sweep already: go on with it by --resume, or name another URI"))
+    if here:
+        say(f"another machine took the sweep on: what this one knew of it lies in {ledger / f'until-{here}'}")
+        for name in ("events", "segments", "snapshot.json"):
+            if (ledger / name).exists():
+                (ledger / f"until-{here}").mkdir(exist_ok=True)
+                (ledger / name).rename(ledger / f"until-{here}" / name)
     say(f"bringing the sweep from {mirror.storage.uri}")
     for pattern in ("sweep.json", "warm-start.json", f"{CORPORA}/*", "store/*/*", f"{SCORES}/*", "trials/*/reports/*"):
         mirror.have_files(pattern)
     for under in (CORPORA, "store", "trials", "soup"):
         mirror.have_folders(under)
     mirror.have_files("ledger/events/*.json")  # last: a sweep is here once its ledger is
+
+
+def _latest_writer(files: Iterable[str]) -> str:
+    """Of event files, `0001-00000000.json`; empty where there are none. Each driver takes the next number."""
+    return max((name.partition("-")[0] for name in files), default="")
 
 
 class _Keeper(threading.Thread):

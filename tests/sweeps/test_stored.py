@@ -68,6 +68,23 @@ def test_storage_that_holds_a_sweep_is_not_begun_anew(tmp_path: Path, uri: str) 
         pass
 
 
+def test_a_machine_that_was_passed_over_goes_on_from_what_storage_holds(tmp_path: Path, uri: str) -> None:
+    """Its driver died before it kept its last event; another machine took the sweep on; then the first is asked again."""
+    with keeping(tmp_path / "one", uri):
+        own = make(tmp_path / "one")
+    own.append("report", {"ordinal": 0, "step": 40, "metrics": {"loss": 1.0}}, 1_000_300.0)  # never kept
+    with keeping(tmp_path / "two", uri, resume=True):
+        ledger = Ledger.open(tmp_path / "two", write=True)
+        ledger.append("resumed", {"attributes": {}}, 1_000_400.0)
+        before = comparable(ledger.state())
+    with keeping(tmp_path / "one", uri, resume=True) as said:
+        state = Ledger.open(tmp_path / "one").state()
+        assert comparable(state) == before and len(state.resumed) == 1 and 40 not in state.trials[0].reports
+    assert "another machine took the sweep on" in said[0] and (tmp_path / "one" / "ledger" / "until-0000" / "events").is_dir()
+    with keeping(tmp_path / "one", uri, resume=True) as said:  # it knows the latest now
+        assert said == []
+
+
 def test_one_driver_at_a_time_and_a_stale_one_is_followed(tmp_path: Path, uri: str) -> None:
     with keeping(tmp_path / "one", uri, now=1000.0):
         with pytest.raises(LeaseHeld, match="another driver works on this sweep"), keeping(tmp_path / "two", uri, now=1030.0):
