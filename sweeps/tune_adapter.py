@@ -7,6 +7,7 @@ finds it decided. Nothing is saved or restored by Tune: the ledger is.
 
 from __future__ import annotations
 
+import errno
 from collections.abc import Callable
 from typing import Any
 
@@ -14,9 +15,13 @@ from ray.tune.experiment import Trial as TuneTrial
 from ray.tune.schedulers import TrialScheduler
 from ray.tune.search import Searcher
 
+from corpora.errors import StockpotError
 from sweeps.conductor import Conductor, Next
 from sweeps.evaluation_pool import reason_of
 from sweeps.ledger_state import Trial
+
+
+NO_STORAGE = (errno.ENOSPC, errno.EDQUOT, errno.EROFS)
 
 
 class ConductedSearch(Searcher):
@@ -104,6 +109,7 @@ class ConductedScheduler(TrialScheduler):
 
     def on_trial_error(self, tune_controller: Any, trial: TuneTrial) -> None:
         self._waiting.pop(trial, None)
+        _check_storage(trial)
         if trial.should_recover():
             self._conductor.retried(trial.config["ordinal"], reason_of(trial.get_error()))
         else:
@@ -123,3 +129,9 @@ class ConductedScheduler(TrialScheduler):
 
     restore = save
 
+
+def _check_storage(trial: TuneTrial) -> None:
+    """A full disk is no trial's fault: the others would fail one after another, where --resume could have gone on."""
+    cause = getattr(trial.get_error(), "cause", None)
+    if isinstance(cause, OSError) and cause.errno in NO_STORAGE:
+        raise StockpotError(f"trial {trial.config['ordinal']} could not write ({cause}): make room, then go on with --resume")
