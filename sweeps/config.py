@@ -65,11 +65,11 @@ class Evaluation(Frozen):
 class Resources(Frozen):
     slots: int = Field(2, ge=1, description="trials at a time")
     cpus: float = Field(1, gt=0, description="of one trial")
-    gpus: float = Field(0, ge=0, description="of one trial; 0.5 shares a GPU, and its memory, between two")
+    gpus: float = Field(0, ge=0, description="of one trial; 0.5 shares a GPU, and its memory, between two; 2 share each batch between two")
     gpu_type: str | None = Field(None, min_length=1, description="only GPUs of this type: A100, H100, ... as Ray's label has it")
     memory: float | None = Field(None, gt=0, description="GB of one trial: no node holds more trials than fit")
     evaluation_cpus: float | None = Field(None, gt=0, description="of one evaluation; a trial's by default")
-    evaluation_gpus: float | None = Field(None, ge=0, description="of one evaluation; a trial's by default, 0 for CPUs alone")
+    evaluation_gpus: float | None = Field(None, ge=0, le=1, description="of one evaluation; a trial's, at most 1, by default; 0 for CPUs alone")
     max_failures: int = Field(3, ge=0, description="restarts of a trial whose worker died")
 
     @field_validator("gpus", "evaluation_gpus")
@@ -84,6 +84,11 @@ class Resources(Frozen):
         if self.gpu_type and not self.gpus:
             raise ValueError("gpu_type needs gpus over 0")
         return self
+
+    @property
+    def processes(self) -> int:
+        """Of one trial: one a GPU."""
+        return max(1, int(self.gpus))
 
 
 class MLflow(Frozen):

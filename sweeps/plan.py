@@ -19,7 +19,7 @@ from sweeps.config import SweepConfig
 from sweeps.data_hash import data_hashes
 from sweeps.estimates import CorpusSize, Estimate, MLflowLoad, ModelSize, estimate, mlflow_load
 from sweeps.machines import Machine
-from sweeps.plan_checks import chunking_problems, teacher_problems, warnings
+from sweeps.plan_checks import chunking_problems, process_problems, teacher_problems, warnings
 from sweeps.plan_hash import plan_hash
 from sweeps.plan_inputs import read_model, read_splits, size_of
 from sweeps.search import Searcher
@@ -119,7 +119,7 @@ def plan(config: SweepConfig, machines: Sequence[Machine] | None = None) -> Plan
     problems: list[Problem] = []
     splits = read_splits(config, problems)
     model = read_model(config, problems)
-    problems += [*teacher_problems(config), *chunking_problems(config, splits)]
+    problems += [*teacher_problems(config), *process_problems(config), *chunking_problems(config, splits)]
     problems += machinery.problems(config.resources, machines) if machines else ()
     if problems or model is None:
         raise InputError(problems)

@@ -23,6 +23,25 @@ def teacher_problems(config: SweepConfig) -> Iterator[Problem]:
         yield Problem("teacher.path", f"{teacher.path} is no folder")
 
 
+def process_problems(config: SweepConfig) -> Iterator[Problem]:
+    """Several GPUs a trial are as many processes, which share each batch: both must allow it."""
+    from trainables.trainers import trainer_of
+
+    processes = config.resources.processes
+    if processes == 1:
+        return
+    if not getattr(trainer_of(config.trainer), "shares_batches", False):
+        cure = "give 1 at most, or let it share its batches and say so (docs/own-trainer.md)"
+        yield Problem("resources.gpus", f"{processes} for each trial, of which `{config.trainer}` would use one: {cure}")
+        return
+    model = config.space.model
+    if "documents_per_batch" not in model.model_fields:
+        return
+    smallest = min(candidates(config.space.entries.get("documents_per_batch", default_of("documents_per_batch", model))))
+    if smallest < processes:
+        yield Problem("recipe.documents_per_batch", f"{smallest} for {processes} GPUs a trial: each needs at least one document")
+
+
 def chunking_problems(config: SweepConfig, splits: Splits) -> Iterator[Problem]:
     """`given` chunkings need corpora that hold chunks."""
     mixes = list(candidates(config.space.entries.get("chunking_mix", {})))

@@ -48,8 +48,8 @@ def trial_bundle(resources: Resources) -> tuple[dict[str, float], dict[str, str]
 
 
 def evaluation_options(resources: Resources) -> dict[str, Any]:
-    """Of Ray's tasks: an evaluation takes what a trial takes, unless told otherwise; one without a GPU may run anywhere."""
-    gpus = resources.gpus if resources.evaluation_gpus is None else resources.evaluation_gpus
+    """Of Ray's tasks: an evaluation, one process, takes what a trial takes, unless told otherwise; one without a GPU may run anywhere."""
+    gpus = min(resources.gpus, 1) if resources.evaluation_gpus is None else resources.evaluation_gpus
     labels = {"label_selector": {ACCELERATOR: resources.gpu_type}} if gpus and resources.gpu_type else {}
     return {"num_cpus": resources.evaluation_cpus or resources.cpus, "num_gpus": gpus, **labels}
 

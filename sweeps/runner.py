@@ -232,7 +232,7 @@ class Sweep:
                 "ordinal": trial.ordinal, "trainer": self.config.trainer, "recipe": trial.params, "chunking": chunking,
                 "trust_remote_code": self.config.student.trust_remote_code,
                 "storage": (str(self.folder), self.mirror.uri) if self.mirror else None,
-                "perturb_every": self.config.scheduler.perturb_every,
+                "perturb_every": self.config.scheduler.perturb_every, "processes": self.config.resources.processes,
                 **{name: str(place) for name, place in places.items()},
             }  # fmt: skip
 

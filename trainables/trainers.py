@@ -27,6 +27,8 @@ class Trainer(Protocol):
     """Trains a student from `start`, a checkpoint folder, on `data`, a folder that `Mixture.open` reads.
 
     `Recipe`: its settings, a subclass of LoopRecipe: each field can be fixed or searched in the sweep's YAML.
+    `shares_batches` (False unless it says so): in several processes, each works on its part of every batch and the gradients
+    are summed (trainables/processes.py); only such a trainer is given several GPUs.
     What it computes must follow from (start, data, recipe) alone, so that a resumed trial ends where an undisturbed
     one does: draw random numbers from `recipe.seed` and the step.
     """

@@ -36,6 +36,7 @@ class BuiltIn:
     """
 
     Recipe = Recipe
+    shares_batches = True
 
     def __init__(self, start: Path, data: Path, recipe: Recipe, device: str):
         self.recipe, self.mixture = recipe, Mixture.open(data)

@@ -32,7 +32,10 @@ class TuneTrial(tune.Trainable):
     """`config`: `ordinal`, `trainer` (as the sweep's YAML spells it, None for the built-in one), `recipe` (all its
     fields), `trust_remote_code`, `chunking` of the inline metric, the folders `data`, `base`, `inline` and `folder`, `storage`:
     (root of the sweep, URI) where machines share no disk, else None; and `perturb_every`: after how many steps trials may
-    take over one another's checkpoints (trainables/exploits.py), None where they never do."""
+    take over one another's checkpoints (trainables/exploits.py), None where they never do; and `processes` (1), which share each
+    batch (trainables/crew.py)."""
+
+    _crew = None
 
     def setup(self, config: dict[str, Any]) -> None:
         self._begin(config)
@@ -42,11 +45,19 @@ class TuneTrial(tune.Trainable):
         self._begin(new_config)
         return True
 
+    def cleanup(self) -> None:
+        self._part()
+
+    def _part(self) -> None:
+        if self._crew:
+            self._crew.close()
+        self._crew = None
+
     def _begin(self, config: dict[str, Any]) -> None:
+        self._part()
         self._config = config
         self._recipe = LoopRecipe.model_validate({name: config["recipe"][name] for name in LoopRecipe.model_fields})
         self._folder = Path(config["folder"])
-        self._loop = None
         self._steps = iter(checkpoint_steps(self._recipe))
         self._reported = 0
         self._mirror = Mirror(*config["storage"]) if config["storage"] else None
@@ -76,29 +87,25 @@ class TuneTrial(tune.Trainable):
         return {"until": until, "report": str(path), "done": until == self._recipe.steps}
 
     def _train(self, until: int) -> dict[str, Any]:
+        from trainables.crew import Crew
         from trainables.gpu_share import given_gpus, keep_to_share
         from trainables.inline import inline_metrics
-        from trainables.loop import Loop
-        from trainables.trainers import trainer_of
         from trainables.usage import Usage
 
         exploit = self._exploit()
         if exploit and exploit.step == self._reported:
-            self._loop = None
-        if self._loop is None:
+            self._part()
+        if self._crew is None:
             keep_to_share(given_gpus())
+            recipe = dict(exploit.recipe if exploit else self._config["recipe"])
             # Never from a checkpoint whose report was lost with the worker: its measures are worked out again.
-            places = (Path(self._config[name]) for name in ("data", "base", "folder"))
-            kind = trainer_of(self._config["trainer"])
-            recipe = kind.Recipe(**(exploit.recipe if exploit else self._config["recipe"]))
-            self._loop = Loop(kind, recipe, *places, up_to=self._reported, exploit=exploit)
-            self._loop.train(self._reported)
+            self._crew = Crew(self._config.get("processes", 1), self._config, recipe, self._reported, exploit)
         usage, clock = Usage(), [time.monotonic()]
-        measures = self._loop.train(until)
+        measures = self._crew.train(until)
         clock.append(time.monotonic())
-        checkpoint = self._loop.checkpoint()
+        checkpoint = self._crew.loop.checkpoint()
         clock.append(time.monotonic())
-        metrics = inline_metrics(self._loop.encoder(), Path(self._config["inline"]), self._config["chunking"])
+        metrics = inline_metrics(self._crew.loop.encoder(), Path(self._config["inline"]), self._config["chunking"])
         clock.append(time.monotonic())
         parts = ("train", "checkpoint", "inline")
         return {

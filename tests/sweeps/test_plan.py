@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from corpora import native
 from corpora.documents import Corpus, Document, Query, Target
 from corpora.errors import InputError
 from sweeps.config import SweepConfig
+from sweeps.machines import Machine
 from sweeps.plan import plan
 from sweeps.plan_hash import check_plan
 
@@ -22,6 +25,9 @@ def a_folder(path, documents: int = 4, start: int = 0):
     queries = [Query(f"q{d.id}", f"What is {d.id}?", (Target(d.id, 1, ((0, 4),)),)) for d in made]
     native.write(Corpus(path.name, tuple(made), tuple(queries)), path)
     return str(path)
+
+
+OWN_TRAINER = f"{Path(__file__).parents[2]}/examples/own_trainer.py:MarginTrainer"
 
 
 @pytest.fixture
@@ -107,6 +113,21 @@ def test_what_is_odd_is_warned_of(content, change, warned, monkeypatch):
     monkeypatch.delenv("RAY_ADDRESS", raising=False)
     assert warned not in {w.where for w in plan(SweepConfig.model_validate(content)).warnings}
     assert warned in {w.where for w in plan(SweepConfig.model_validate(content | change)).warnings}
+
+
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        ({"trainer": OWN_TRAINER, "recipe": {}}, "resources.gpus: 4 for each trial, of which `.*MarginTrainer` would use one: give 1"),
+        ({"recipe": {"documents_per_batch": {"grid": [2, 8]}}}, "recipe.documents_per_batch: 2 for 4 GPUs a trial"),
+    ],
+)
+def test_gpus_that_a_trial_would_not_use_are_refused(content, change, told):
+    four = {"resources": {"gpus": 4}, "search": {"sampler": "random", "trials": 1}}
+    machines = [Machine("node", 8, 4, 100)]
+    plan(SweepConfig.model_validate({**content, **four}), machines)
+    with pytest.raises(InputError, match=told):
+        plan(SweepConfig.model_validate({**content, **four, **change}), machines)
 
 
 def test_a_corpus_cut_by_family_and_a_generated_one(content, tmp_path):

@@ -32,8 +32,14 @@ def test_an_evaluation_takes_what_a_trial_takes_unless_told_otherwise():
     trial = {"cpus": 2, "gpus": 1, "gpu_type": "A100"}
     labelled = {"label_selector": {"ray.io/accelerator-type": "A100"}}
     assert evaluation_options(Resources(**trial)) == {"num_cpus": 2, "num_gpus": 1, **labelled}
+    assert evaluation_options(Resources(**{**trial, "gpus": 4}))["num_gpus"] == 1  # it is one process
     assert evaluation_options(Resources(**trial, evaluation_gpus=0, evaluation_cpus=4)) == {"num_cpus": 4, "num_gpus": 0}
     assert evaluation_options(Resources(**trial, evaluation_gpus=0.25)) == {"num_cpus": 2, "num_gpus": 0.25, **labelled}
+
+
+@pytest.mark.parametrize(("gpus", "processes"), [(0, 1), (0.5, 1), (1, 1), (4, 4)])
+def test_a_process_a_gpu(gpus, processes):
+    assert Resources(gpus=gpus).processes == processes
 
 
 @pytest.mark.parametrize(

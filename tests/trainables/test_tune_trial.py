@@ -30,7 +30,7 @@ def config(family_corpus, training_folder, tiny_base, tmp_path, monkeypatch):
         return {
             "ordinal": 0, "trainer": trainer, "recipe": recipe, "trust_remote_code": False, "chunking": "sentence",
             "data": str(training_folder), "base": str(tiny_base), "inline": str(inline), "folder": str(tmp_path / name),
-            "storage": None, "perturb_every": None,
+            "storage": None, "perturb_every": None, "processes": 1,
         }  # fmt: skip
 
     return make
