@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import json
+import os
+from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from corpora import native
+from corpora.checkup import check
 from corpora.documents import Corpus, Document, Query, Target
 from corpora.errors import InputError
+from corpora.jsonl import parse
 
 TEXT = "The rent is 1200. 😀 Ada pays."
 DOCUMENT = {"id": "a", "text": TEXT}
@@ -30,7 +34,9 @@ def folder_of(path, documents, queries):
 def problems_of(path, documents, queries=()):
     with pytest.raises(InputError) as caught:
         native.read(folder_of(path, documents, queries))
-    return [str(problem) for problem in caught.value.problems]
+    told = [str(problem) for problem in caught.value.problems]
+    assert all(line.startswith(f"{path}/") for line in told), "which corpus it is, where several are read"
+    return [line.removeprefix(f"{path}/") for line in told]
 
 
 def test_golden_and_shared_corpora_are_read(golden):
@@ -170,9 +176,55 @@ def test_a_missing_folder_or_file_is_named(tmp_path):
         native.read(tmp_path / "nowhere")
     folder_of(tmp_path, [DOCUMENT], [])
     (tmp_path / "queries.jsonl").unlink()
-    with pytest.raises(InputError, match="queries.jsonl: no such file"):
+    with pytest.raises(InputError, match=f"{tmp_path}/queries.jsonl: no such file"):
         native.read(tmp_path)
 
+
+@pytest.mark.parametrize(
+    ("put", "said"),
+    [
+        (Path.mkdir, "is a folder: a file of that name is wanted"),
+        (os.mkfifo, "is a pipe, a socket or a device"),
+        (lambda path: path.symlink_to("gone.jsonl"), "is a link to gone.jsonl, which is not there"),
+    ],
+)
+def test_what_stands_where_a_file_is_wanted(tmp_path, put, said):
+    folder_of(tmp_path, [DOCUMENT], [])
+    (tmp_path / "documents.jsonl").unlink()
+    put(tmp_path / "documents.jsonl")
+    with pytest.raises(InputError, match=said):
+        native.read(tmp_path)
+    assert said in str(check(tmp_path).problems[0])
+
+
+def test_documents_that_could_not_be_read_are_spoken_of_where_there_are_some(tmp_path):
+    hint = "(some documents could not be read)"
+    broken_query = {"id": "p", "text": "?", "targets": []}
+    assert not any(hint in line for line in problems_of(tmp_path, [DOCUMENT], [broken_query, query(document="z")]))
+    assert any(hint in line for line in problems_of(tmp_path, [DOCUMENT, b"{"], [query(document="z")]))
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ('{"a": 1,\n "b": NaN}', "line 2: holds NaN"),
+        ('{"a": "NaN",\n\n "b": [1, -Infinity]}', "line 3: holds -Infinity"),
+        ('[1e9,\n "1e999",\n 1e999]', "line 3: holds 1e999"),
+        ('{"b": NaN}', "holds NaN"),
+    ],
+)
+def test_a_number_that_is_none_gets_its_line(text, said):
+    with pytest.raises(ValueError, match=f"^{said}, which"):
+        parse(text)
+
+
+def test_odd_families_and_languages_are_warned_of(tmp_path):
+    documents = [{**DOCUMENT, "id": str(place), "text": f"Text {place}.", **odd} for place, odd in enumerate(
+        [{"family": ""}, {"family": " "}, *({"language": tag} for tag in ("en", "pt-BR", "zh-Hant-TW", "x-own", "english!", "e", "de_DE", "")), {}]
+    )]  # fmt: skip
+    told = [str(problem) for problem in check(folder_of(tmp_path, documents, [])).warnings if "Jaccard" not in problem.message]
+    lines = [line.partition(": ")[0] for line in told if "family is" in line or "language is" in line]
+    assert lines == [f"documents.jsonl:{line}" for line in (1, 2, 7, 8, 9, 10)]
 
 @settings(max_examples=100, deadline=None)
 @given(st.data(), st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=40).filter(str.strip))
