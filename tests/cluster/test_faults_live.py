@@ -10,24 +10,20 @@ import shutil
 import subprocess
 import sys
 from collections import Counter
-from pathlib import Path
 
 import pytest
 
-from corpora import native
-from corpora.generator.generate import generate
-from corpora.generator.settings import GeneratorSettings
 from sweeps.ledger import Ledger
 from sweeps.ledger_state import LedgerState, comparable
 from tests.cluster.descriptions import ROOT
 from tests.cluster.machines import HEAD, Machine, Network, network, possible, until
+from tests.faults.world import write_splits
 from tests.sweeps.tiny_sweep import sweep_file
 
 pytestmark = [
     pytest.mark.timeout(1800),
     pytest.mark.skipif(not possible(), reason="namespaces with networks of their own need root and iproute2"),
 ]
-SPLITS = {"train": 4, "dev": 3, "confirm": 3}
 TRIAL = "ray::TuneTrial"
 
 
@@ -40,7 +36,7 @@ class Faults:
         (cluster.folder / "held").mkdir()
         self.sweep = sweep_file(
             cluster.folder,
-            corpora=_corpora(cluster.folder),
+            corpora=write_splits(cluster.folder),
             soup={"candidates": 1},
             trainer=f"{ROOT}/tests/cluster/held_trainer.py:Held",
             scheduler={"kind": "none"},
@@ -111,14 +107,6 @@ class Faults:
         told, said = asked.communicate(timeout=120)
         assert told.strip(), said
         return told.strip()
-
-
-def _corpora(folder: Path) -> dict[str, str]:
-    """Splits of a few short documents: nothing is to be learned from them."""
-    for place, (split, families) in enumerate(SPLITS.items()):
-        settings = GeneratorSettings(documents=3 * families, siblings=3, candidates=9, queries=6 * families, length=60)
-        native.write(generate(settings, 0, name=split, families_before=4 * place, documents_before=12 * place), folder / split)
-    return {split: str(folder / split) for split in SPLITS}
 
 
 @pytest.fixture(scope="module")

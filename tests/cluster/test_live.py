@@ -47,12 +47,15 @@ def test_what_cannot_run_is_refused_before_it_is_sent(live: Live, tmp_path):
 
 
 def test_a_sweep_runs_over_the_nodes_and_is_asked_from_anywhere(live: Live, tmp_path):
-    sweep, out = sweep_file(tmp_path, search={"sampler": "random", "trials": 2, "seed": 0}), tmp_path / "out"
+    kept, out = tmp_path / "kept", tmp_path / "out"
+    sweep = sweep_file(tmp_path, search={"sampler": "random", "trials": 2, "seed": 0}, storage=kept.as_uri())
     done = run(live.environment, "submit", sweep, "--address", live.address, "--out", out, "--json")
     assert done.returncode == 0, done.stderr
     told = json.loads(done.stdout)
     assert told["out"] == str(out) and "package: " in done.stderr and "succeeded" in done.stderr
     assert live.token not in done.stderr + done.stdout
+
+    assert not list(kept.glob(".probes/*")) and not list(out.glob(".probe-*"))  # every node wrote there, and tidied up
 
     status = run(live.environment, "status", told["job"], "--json")
     assert status.returncode == 0, status.stderr
@@ -64,5 +67,6 @@ def test_a_sweep_runs_over_the_nodes_and_is_asked_from_anywhere(live: Live, tmp_
 
     done = run(live.environment, "submit", sweep, "--address", live.address, "--out", out)
     assert done.returncode == 0, done.stderr  # sent twice, it goes on: nothing is left to do
-    events = [json.loads(path.read_text()) for path in (out / "ledger" / "events").rglob("*.json")]
-    assert not any(live.token in json.dumps(event) for event in events)
+    for folder in (out, kept):
+        events = [path.read_text() for path in (folder / "ledger" / "events").rglob("*.json")]
+        assert events and not any(live.token in event for event in events)

@@ -24,17 +24,24 @@ RECIPE = {
 }  # fmt: skip
 
 
+def write_splits(folder: Path) -> dict[str, str]:
+    """Splits of a few short documents, by name: nothing is to be learned from them."""
+    families = 0
+    for split, count in SPLITS.items():
+        settings = GeneratorSettings(documents=3 * count, siblings=3, candidates=9, queries=6 * count, length=60)
+        native.write(generate(settings, 0, name=split, families_before=families, documents_before=3 * families), folder / split)
+        families += count
+    return {split: str(folder / split) for split in SPLITS}
+
+
 @dataclass(frozen=True)
 class World:
     folder: Path
 
     @classmethod
     def make(cls, folder: Path) -> World:
-        world, families = cls(folder), 0
-        for split, count in SPLITS.items():
-            settings = GeneratorSettings(documents=3 * count, siblings=3, candidates=9, queries=6 * count, length=60)
-            native.write(generate(settings, 0, name=split, families_before=families, documents_before=3 * families), folder / split)
-            families += count
+        world = cls(folder)
+        write_splits(folder)
         stockpot("prepare", world.sweep(), "--out", folder / "prepared", timeout=900)
         stockpot("sweep", world.sweep(), "--out", world.begin("undisturbed"), timeout=900)
         return world
