@@ -110,10 +110,12 @@ class Conductor:
     def decide(self, ordinal: int, step: int) -> str:
         """`continue`, `stop`, or `wait` (ask again later) for a trial that has reported `step`."""
         trial = self.trials[ordinal]
-        if step < max(trial.reports) or step in trial.exploits:  # a replayed report, decided once
+        if step < max(trial.reports):  # a replayed report: the trial went on from there once
             return "continue"
         if self.stopping:
             return "wait"
+        if step in trial.exploits:  # decided by a driver that died before the trial trained on
+            return "continue"
         decision = self._scheduler.decide(self.trials, ordinal, step)
         if isinstance(decision, Exploit):
             self._exploit(trial, step, decision)
