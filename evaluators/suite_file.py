@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -111,7 +112,7 @@ def _resolved(data: dict[str, Any], base: Path) -> dict[str, Any]:
         if not isinstance(record, dict):
             return record
         paths = {key for key in keys if isinstance(record.get(key), str)}
-        return record | {key: str((base / Path(record[key]).expanduser()).resolve()) for key in paths}
+        return record | {key: os.path.realpath(base / os.path.expanduser(record[key])) for key in paths}
 
     out = dict(data)
     if isinstance(data.get("tasks"), list):

@@ -9,6 +9,7 @@ import typer
 from corpora.errors import FAILED, StockpotError
 from stockpot import output
 from stockpot.commands import checkpoint, cluster, compare, corpus, demo, doctor, evaluate, init, gc, noise, prepare, report, soup, stop, submit, sweep
+from stockpot.options import check_arguments
 
 app = typer.Typer(
     name="stockpot",
@@ -35,6 +36,7 @@ def main() -> None:
     output.quiet()
     output.open_streams()
     try:
+        check_arguments(sys.argv[1:])
         app()
     except StockpotError as error:
         output.progress.print(f"[bold red]error[/bold red] {output.plain(error)}", soft_wrap=True)

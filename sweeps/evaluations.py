@@ -106,8 +106,12 @@ def open_tasks(
 
 
 def _names(folders: Sequence[Path]) -> list[str]:
-    """Task names: the folders' own, longer where two are alike."""
-    parts = [Path(folder).resolve().parts for folder in folders]
+    """Task names: the folders' own, longer where two are alike; the same folder is no second task."""
+    places = [Path(folder).resolve() for folder in folders]
+    twice = [place for number, place in enumerate(places) if place in places[:number]]
+    if twice:
+        raise InputError(Problem("--corpus", f"names {twice[0]} twice"))
+    parts = [place.parts for place in places]
     length = 1
     while len({part[-length:] for part in parts}) < len(parts) and length < max(map(len, parts)):
         length += 1

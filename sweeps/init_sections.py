@@ -206,7 +206,7 @@ def _model_name(name: str) -> str:
 
 def _place(path: Path, here: Path) -> str:
     """From the file's folder where it is near, else whole."""
-    path = path.expanduser().absolute()
+    path = Path(os.path.expanduser(path)).absolute()
     near = os.path.relpath(path, here)
     return _quoted(str(path) if near.startswith("../../..") else near)
 

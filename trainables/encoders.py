@@ -42,15 +42,15 @@ def encoder_of(kind: str, model: str, device: str = "cpu") -> Encoder | Scorer:
     if kind == ISOLATED:
         from trainables.baselines import IsolatedEncoder
 
-        return IsolatedEncoder.load(model, f"{ISOLATED}:{Path(model).name}", device)
+        return IsolatedEncoder.load(model, f"{ISOLATED}:{Path(model).resolve().name}", device)
     if kind == LATE:
         from trainables.late import LateEncoder
 
-        return LateEncoder.load(model, f"{LATE}:{Path(model).name}", device)
+        return LateEncoder.load(model, f"{LATE}:{Path(model).resolve().name}", device)
     if kind == SENTENCE_TRANSFORMERS:
         from trainables.sentence_transformer import SentenceTransformerEncoder
 
-        return SentenceTransformerEncoder.load(model, f"{SENTENCE_TRANSFORMERS}:{Path(model).name}", device)
+        return SentenceTransformerEncoder.load(model, f"{SENTENCE_TRANSFORMERS}:{Path(model).resolve().name}", device)
     from trainables.student import StudentEncoder
 
     return StudentEncoder.load(Path(model), device=device)

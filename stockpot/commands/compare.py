@@ -11,6 +11,7 @@ import typer
 
 from corpora.errors import InputError, Problem
 from stockpot import output
+from stockpot.options import check_target
 
 EXPLAINED = ("context/Answer@10", "q2c/nDCG@10", "conteb/nDCG@10", "q2d/nDCG@10", "spans/SpanHit@10")
 
@@ -42,6 +43,8 @@ def compare(
     """
     if not 2 <= len(evaluations) <= len(string.ascii_uppercase):
         raise InputError(Problem("A B [C ...]", f"takes 2 to {len(string.ascii_uppercase)} evaluations, found {len(evaluations)}"))
+    if out is not None:
+        check_target("--out", out, folder=True)
     import numpy as np
 
     from evaluators.compare import compare as compared_rows

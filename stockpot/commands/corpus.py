@@ -14,6 +14,7 @@ from corpora.cutting import SHARES, THRESHOLD, shares_problem, shares_text
 from corpora.errors import WRONG_INPUT, InputError, Problem
 from corpora.files import new_folder
 from stockpot import output
+from stockpot.options import check_target, words
 
 if TYPE_CHECKING:
     from corpora.checkup import CheckReport
@@ -70,6 +71,8 @@ def check(
 
     if figure is not None and figure.suffix.lower() != ".png":
         raise InputError(Problem("--figure", f"writes a PNG, found {str(figure)!r}: name a file that ends in .png"))
+    if figure is not None:
+        check_target("--figure", figure)
     counter = _tokenizer(tokenizer)
     _progress(f"checking {folder}")
     report = checkup.check(folder, counter, threshold)
@@ -105,7 +108,7 @@ def generate(
 
     asked = {
         "documents": documents, "siblings": siblings, "candidates": candidates, "queries": queries, "length": length,
-        "abilities": _words(abilities), "domains": _words(domains),
+        "abilities": tuple(words("--abilities", abilities)), "domains": tuple(words("--domains", domains)),
     }  # fmt: skip
     settings = _settings({name: value for name, value in asked.items() if value not in (None, ())})
     _progress(f"generating {settings.documents:,} documents")
@@ -188,10 +191,6 @@ def _say(*lines: str) -> None:
 
 def _progress(line: str) -> None:
     output.progress.print(line, markup=False, soft_wrap=True)
-
-
-def _words(given: list[str] | None) -> tuple[str, ...]:
-    return tuple(word.strip() for one in given or () for word in one.split(",") if word.strip())
 
 
 def _settings(asked: dict[str, Any]) -> Any:

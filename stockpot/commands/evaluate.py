@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import re
+import shutil
 import time
 from pathlib import Path
 from typing import Annotated, Any
@@ -11,6 +13,7 @@ import typer
 
 from corpora.errors import FAILED, InputError, Problem
 from stockpot import output
+from stockpot.options import check_target, words
 
 Texts = list[str] | None
 
@@ -42,6 +45,7 @@ def evaluate(
     runs: Annotated[Path | None, typer.Option(help="Folder for TREC run and qrels files.")] = None,
     per_query: Annotated[Path | None, typer.Option(help="Parquet file for the value of every query.")] = None,
     out: Annotated[Path | None, typer.Option(help="Folder for everything: per-query.parquet, results.json, report.md and report.html with figures, mteb/, and runs/ unless --runs says otherwise.")] = None,
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Of an earlier evaluation in --out: delete what it wrote, and nothing else.")] = False,
     json_output: Annotated[bool, typer.Option("--json", help="One JSON object on stdout: `results`, rows of suite, task, chunking, dimension, precision, metric, value, queries.")] = False,
 ) -> None:
     """Scores a checkpoint, any encoder, or vectors on corpora: per query first, then means."""
@@ -52,6 +56,12 @@ def evaluate(
         _backfill(backfill, _suites(suite, suite_file), [name for name, given in alone.items() if given], json_output)
         return
     _check(checkpoint, encoder, vectors, sweep, open_test, corpus, chunking)
+    if out is not None:
+        runs, per_query = runs or out / "runs", per_query or out / "per-query.parquet"
+    for option, target in {"--out": out, "--runs": runs, "--per-query": per_query}.items():
+        if target is not None:
+            check_target(option, target, folder=option != "--per-query")
+    earlier = _earlier(out, overwrite)
     from evaluators.evaluate import evaluate as measure
     from stockpot.encoding_progress import EncodingProgress
     from sweeps.evaluations import open_tasks
@@ -60,7 +70,7 @@ def evaluate(
     needle = {"lengths": _numbers("--needle-lengths", needle_lengths), "needles": needles and str(needles),
               "expansions": needle_expansions and str(needle_expansions)}  # fmt: skip
     given = {
-        "suites": names, "dimensions": _numbers("--dimensions", dimensions), "precisions": _words(precision),
+        "suites": names, "dimensions": _numbers("--dimensions", dimensions), "precisions": words("--precision", precision),
         "ks": _numbers("--k", k), "chunk_sizes": _numbers("--chunk-sizes", chunk_sizes),
         "chunking": "given" if vectors else chunking, "needle": _needle_plan(file, needle),
     }  # fmt: skip
@@ -68,8 +78,8 @@ def evaluate(
     opened = _encoder(checkpoint, encoder, device) if vectors is None else None
     tasks = open_tasks(corpus or (), file, sweep, checkpoint or encoder or str(vectors) if open_test else None)
     encoding = opened or _vectors(vectors, tasks)
-    if out is not None:
-        runs, per_query = runs or out / "runs", per_query or out / "per-query.parquet"
+    for path in earlier:
+        shutil.rmtree(path) if path.is_dir() else path.unlink()
     with EncodingProgress() as shown:
         if hasattr(encoding, "watch"):
             encoding.watch = shown.watch
@@ -96,17 +106,31 @@ def _check(
         raise InputError(problems)
 
 
+def _earlier(out: Path | None, overwrite: bool) -> list[Path]:
+    """What an earlier evaluation wrote into the folder; refused unless `overwrite`, for two would be mixed."""
+    if out is None:
+        return []
+    named = [out / name for name in ("per-query.parquet", "results.json", "report.md", "report.html", "mteb", "runs")]
+    report = out / "report.md"
+    figures = re.findall(r"\]\(([\w.-]+\.png)\)", report.read_text(encoding="utf-8", errors="replace")) if report.is_file() else []
+    found = [path for path in (*named, *(out / name for name in dict.fromkeys(figures))) if path.exists()]
+    if found and not overwrite:
+        raise InputError(Problem("--out", f"{out} holds an evaluation already ({', '.join(path.name for path in found[:4])}): name "
+                                 "another folder, or replace it by --overwrite"))  # fmt: skip
+    return found
+
+
 def _suites(suite: Texts, suite_file: Path | None) -> tuple[Any, list[str]]:
     """The suite file, if one is named by either option, and the suites named in words."""
-    words = _words(suite)
-    files = [Path(word) for word in words if word.endswith((".yaml", ".yml"))] + [suite_file] * (suite_file is not None)
+    named = words("--suite", suite)
+    files = [Path(word) for word in named if word.endswith((".yaml", ".yml"))] + [suite_file] * (suite_file is not None)
     if len(files) > 1:
         raise InputError(Problem("--suite-file", f"one suite file at a time, found {', '.join(map(str, files))}"))
     if not files:
-        return None, words
+        return None, named
     from evaluators.suite_file import load
 
-    return load(files[0]), [word for word in words if Path(word) != files[0]]
+    return load(files[0]), [word for word in named if Path(word) != files[0]]
 
 
 def _needle_plan(file: Any, options: dict[str, Any]) -> Any:
@@ -145,15 +169,12 @@ def _tokenizer(folder: Path | None, settings: dict[str, Any]) -> Any:
     return Tokenizer.from_folder(folder or encoder_folder("minilm"))
 
 
-def _words(given: Texts) -> list[str]:
-    return [word.strip() for one in given or () for word in one.split(",") if word.strip()]
-
-
 def _numbers(option: str, given: Texts) -> list[int]:
-    wrong = [word for word in _words(given) if not (word.isascii() and word.isdigit() and int(word) > 0)]
+    found = words(option, given)
+    wrong = [word for word in found if not (word.isascii() and word.isdigit() and int(word) > 0)]
     if wrong:
         raise InputError(Problem(option, f"takes whole numbers from 1, separated by commas; found {', '.join(map(repr, wrong))}"))
-    return [int(word) for word in _words(given)]
+    return [int(word) for word in found]
 
 
 def _told(results: Any, per_query: Path | None, out: Path | None, json_output: bool) -> None:

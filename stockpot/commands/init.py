@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from stockpot import output
+from stockpot.options import check_target
 
 
 def register(app: typer.Typer) -> None:
@@ -43,6 +44,8 @@ def init(
         sys.stdout.write(schema_text())
         return
     from sweeps.init_file import write_init
+
+    check_target("FILE", file)
     from sweeps.init_wishes import Wishes
 
     asks = sys.stdin.isatty() and not json_output

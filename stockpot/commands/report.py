@@ -23,14 +23,13 @@ def report(
     The page is whole in one file and asks no network, so it can be mailed or archived. While the
     sweep runs it says so, and shows what the ledger holds by then.
     """
-    from corpora.errors import InputError, Problem
     from corpora.files import write_atomically
+    from stockpot.options import check_target
     from sweeps.ledger import Ledger
     from sweeps.report import report as page_of
 
     state = Ledger.open(folder).state()
     target = out or folder / "report.html"
-    if target.is_dir():
-        raise InputError(Problem("--out", f"{target} is a folder: name a file, such as {target / 'report.html'}"))
+    check_target("--out" if out else "SWEEP_DIR", target)
     write_atomically(target, page_of(state, folder))
     typer.echo(target)
