@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import resource
 import shutil
 import subprocess
@@ -106,3 +107,76 @@ def test_nothing_to_resume_in_storage_either(tmp_path):
     (tmp_path / "stored").mkdir()
     with pytest.raises(InputError, match="and none in file://"):
         check_begun(tmp_path / "out", f"file://{tmp_path / 'stored'}", print)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "option"),
+    [
+        (["corpus", "check", ""], "an argument"),
+        (["status", ""], "an argument"),
+        (["sweep", "TINY", "--out", ""], "--out"),
+        (["sweep", "TINY", "--out="], "--out"),
+    ],
+)
+def test_an_empty_argument_is_no_folder(said, tiny_yaml, tmp_path, monkeypatch, arguments, option):
+    monkeypatch.chdir(tmp_path)
+    code, out, err = said(*(str(tiny_yaml) if one == "TINY" else one for one in arguments))
+    assert code == 2 and out == "" and f"{option}: is empty" in err and list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("arguments", "option"),
+    [
+        (["corpus", "generate", "made", "--domains", ","], "--domains"),
+        (["corpus", "generate", "made", "--abilities", " , "], "--abilities"),
+        (["evaluate", "bm25", "--corpus", "GOLDEN", "--suite", ","], "--suite"),
+        (["evaluate", "bm25", "--corpus", "GOLDEN", "--dimensions", ","], "--dimensions"),
+        (["evaluate", "bm25", "--corpus", "GOLDEN", "--precision", ","], "--precision"),
+    ],
+)
+def test_a_list_of_nothing_is_not_the_default(said, golden, tmp_path, monkeypatch, arguments, option):
+    monkeypatch.chdir(tmp_path)
+    code, _, err = said(*(golden if one == "GOLDEN" else one for one in arguments))
+    assert code == 2 and f"{option}: takes words separated by commas" in err and list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("arguments", "option"),
+    [
+        (["evaluate", "bm25", "--corpus", "GOLDEN", "--out"], "--out"),
+        (["evaluate", "bm25", "--corpus", "GOLDEN", "--runs"], "--runs"),
+        (["evaluate", "bm25", "--corpus", "GOLDEN", "--per-query"], "--per-query"),
+        (["compare", "a", "b", "--out"], "--out"),
+        (["corpus", "check", "GOLDEN", "--figure"], "--figure"),
+        (["init"], "FILE"),
+    ],
+)
+def test_what_cannot_be_written_is_refused_before_the_work(said, golden, tmp_path, arguments, option):
+    (tmp_path / "file").touch()
+    os.mkfifo(tmp_path / "pipe.png")
+    arguments = [golden if one == "GOLDEN" else one for one in arguments]
+    for target, why in (("file/x.png", "is no folder"), ("pipe.png", "is no folder" if option in ("--out", "--runs") else "is a pipe"),
+                        ("x" * 300 + ".png", "longer than 255 bytes")):  # fmt: skip
+        code, out, err = said(*arguments, tmp_path / target)
+        assert code == 2 and out == "" and f"error {option}: {tmp_path / target} cannot be written: " in err and why in err, err
+
+
+def test_two_evaluations_are_not_mixed_in_a_folder(said, golden, tmp_path):
+    out = tmp_path / "out"
+    asked = ("evaluate", "bm25", "--corpus", golden, "--out", out)
+    assert said(*asked, "--suite", "q2c,q2d")[0] == 0
+    (out / "notes.txt").write_text("mine")
+    before = {path: path.stat().st_mtime_ns for path in out.rglob("*")}
+    code, _, err = said(*asked, "--suite", "q2c")
+    assert code == 2 and "--out:" in err and "holds an evaluation already (per-query.parquet" in err and "--overwrite" in err
+    assert {path: path.stat().st_mtime_ns for path in out.rglob("*")} == before
+    assert said(*asked, "--suite", "q2c", "--overwrite")[0] == 0
+    fresh = tmp_path / "fresh"
+    assert said("evaluate", "bm25", "--corpus", golden, "--out", fresh, "--suite", "q2c")[0] == 0
+    names = [sorted(str(path.relative_to(place)) for path in place.rglob("*")) for place in (out, fresh)]
+    assert names[0] == sorted([*names[1], "notes.txt"])
+
+
+def test_a_corpus_that_is_named_twice_is_no_second_task(said, golden):
+    code, out, err = said("evaluate", "bm25", "--corpus", golden, "--corpus", f"{golden}/.", "--suite", "q2d")
+    assert code == 2 and out == "" and f"--corpus: names {golden} twice" in err
