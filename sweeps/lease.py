@@ -11,6 +11,8 @@ from __future__ import annotations
 import json
 import os
 import platform
+import time
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -96,6 +98,21 @@ def living_driver(folder: Path, now: float) -> Holder | None:
     """The driver that works on the sweep in `folder`; None where none does, or the one that did is gone."""
     held = holder_of(folder)
     return None if held is None or held.is_stale(this_host(), now) else held
+
+
+def wait_for_sign(read: Callable[[], Holder | None], clock: Callable[[], float], say: Callable[[str], None],
+                  sleep: Callable[[float], None] = time.sleep) -> None:  # fmt: skip
+    """A driver on another machine may have died with it a moment ago: waits until its lease beats again, is given back or stale.
+
+    Whoever starts a lost sweep again, Slurm or Kubernetes, does so at once and without a user who could wait.
+    """
+    held = read()
+    if held is None or held.host == this_host() or held.is_stale(this_host(), clock()):
+        return
+    say(f"process {held.pid} on {held.host} works on this sweep, or did until it died: waiting up to {STALE:.0f} s for a sign of it")
+    end = clock() + 2 * STALE  # more than a clock within the allowed skew can need
+    while read() == held and not held.is_stale(this_host(), clock()) and clock() < end:
+        sleep(1.0)
 
 
 def this_host() -> str:

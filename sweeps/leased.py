@@ -9,12 +9,15 @@ import uuid
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from sweeps.lease import BEAT, Lease, LeaseLost
+from sweeps.lease import BEAT, Lease, LeaseLost, holder_of, wait_for_sign
 
 
 @contextlib.contextmanager
-def leased(folder: Path, clock: Callable[[], float]) -> Iterator[None]:
-    """Holds the lease of the sweep in `folder`; raises LeaseHeld where another driver works on it."""
+def leased(folder: Path, clock: Callable[[], float], say: Callable[[str], None] | None = None) -> Iterator[None]:
+    """Holds the lease of the sweep in `folder`; raises LeaseHeld where another driver works on it. With `say`, one on another
+    machine is given time to show that it lives."""
+    if say:
+        wait_for_sign(lambda: holder_of(folder), clock, say)
     lease = Lease.acquire(folder, uuid.uuid4().hex, clock())
     over = threading.Event()
 

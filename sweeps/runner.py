@@ -72,7 +72,7 @@ class Sweep:
         check_sources(self.config, self.folder)
         check_login(self.config.mlflow.uri, self.say)
         with (
-            leased(self.folder, self.clock), interruptible(), stoppable(self.folder, self.say) as self.stop,
+            leased(self.folder, self.clock, self.say if resume else None), interruptible(), stoppable(self.folder, self.say) as self.stop,
             stored(self.folder, self.config.storage, resume, self.clock, self.say) as self.mirror,
         ):  # fmt: skip
             extends = self._has_ledger() and check_same(Follower(self.folder).standing().sweep["config"], self.config)

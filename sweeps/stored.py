@@ -23,7 +23,7 @@ from corpora.errors import InputError, Problem, StockpotError
 from corpora.mirror import Mirror
 from corpora.storage import Storage
 from sweeps.evaluations import SCORES
-from sweeps.lease import BEAT, STALE, Holder, LeaseHeld, this_host
+from sweeps.lease import BEAT, STALE, Holder, LeaseHeld, this_host, wait_for_sign
 from sweeps.preparation import CORPORA
 
 LEASE = "lease.json"
@@ -40,6 +40,8 @@ def stored(folder: Path, uri: str | None, resume: bool, clock: Callable[[], floa
         yield None
         return
     mirror = Mirror(folder, uri)
+    if resume:
+        wait_for_sign(lambda: _holder(mirror.storage), clock, say)
     lease = _Lease.taken(mirror, clock())
     try:
         _restore(mirror, resume, say)
@@ -167,7 +169,7 @@ class _Lease:
     @classmethod
     def taken(cls, mirror: Mirror, now: float) -> _Lease:
         lease = cls(mirror.storage, Holder(uuid.uuid4().hex, this_host(), os.getpid(), now))
-        held = lease._read()
+        held = _holder(lease.storage)
         if held and not held.is_stale(lease.holder.host, now):
             raise LeaseHeld(
                 f"{mirror.storage.uri}: another driver works on this sweep (process {held.pid} on {held.host}, last seen "
@@ -182,7 +184,7 @@ class _Lease:
         self.storage.put_bytes(LEASE, json.dumps({**asdict(self.holder), "heartbeat": now}).encode())
 
     def is_held(self) -> bool:
-        held = self._read()
+        held = _holder(self.storage)
         return held is not None and held.owner == self.holder.owner
 
     def give_back(self) -> None:
@@ -191,6 +193,7 @@ class _Lease:
             if self.is_held():
                 self.storage.put_bytes(LEASE, b"{}")
 
-    def _read(self) -> Holder | None:
-        content = json.loads(self.storage.get_bytes(LEASE) or b"{}")
-        return Holder(**content) if content else None
+
+def _holder(storage: Storage) -> Holder | None:
+    content = json.loads(storage.get_bytes(LEASE) or b"{}")
+    return Holder(**content) if content else None

@@ -6,7 +6,7 @@ import os
 
 import pytest
 
-from sweeps.lease import STALE, Lease, LeaseHeld, LeaseLost, holder_of
+from sweeps.lease import STALE, Lease, LeaseHeld, LeaseLost, holder_of, wait_for_sign
 
 DEAD = 2**22 + 1  # over the largest process id that Linux gives
 
@@ -49,3 +49,36 @@ def test_a_removed_lease_is_lost(tmp_path):
     (tmp_path / "ledger/lease.json").unlink()
     with pytest.raises(LeaseLost, match="removed"):
         first.beat(101.0)
+
+
+@pytest.mark.parametrize(
+    ("sign", "waited", "works"),
+    [
+        ({}, STALE - 20, False),  # silent: dead
+        ({7: {"heartbeat": 130.0}}, 7, True),
+        ({7: None}, 7, False),  # given back
+    ],
+)
+def test_a_driver_of_another_machine_is_given_time_to_show_that_it_lives(tmp_path, sign, waited, works):
+    other = Lease.acquire(tmp_path, "a", 100.0, host="elsewhere", pid=DEAD)
+    now, said = [120.0], []
+
+    def sleep(seconds: float) -> None:
+        now[0] += seconds
+        if (shown := sign.get(now[0] - 120.0, {})) is None:
+            other.release()
+        elif shown:
+            other.beat(shown["heartbeat"])
+
+    wait_for_sign(lambda: holder_of(tmp_path), lambda: now[0], said.append, sleep)
+    assert now[0] - 120.0 == pytest.approx(waited, abs=1.5) and "elsewhere works on this sweep, or did until it died" in said[0]
+    if works:
+        with pytest.raises(LeaseHeld):
+            Lease.acquire(tmp_path, "b", now[0])
+    else:
+        Lease.acquire(tmp_path, "b", now[0])
+
+
+def test_a_driver_of_this_machine_is_not_waited_for(tmp_path):
+    Lease.acquire(tmp_path, "a", 100.0)
+    wait_for_sign(lambda: holder_of(tmp_path), lambda: 101.0, pytest.fail, pytest.fail)
