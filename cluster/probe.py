@@ -153,10 +153,10 @@ def _plan() -> dict[str, Any]:
     """The sweep's own plan as it looks from here: what is wrong with it, or what it needs."""
     from cluster.package import SWEEP
     from corpora.errors import InputError, StockpotError
-    from sweeps import config, plan
+    from sweeps.plan_file import plan_file
 
     try:
-        found = plan.plan(config.load(Path(SWEEP)), machines=()).estimate
+        found = plan_file(Path(SWEEP), lambda: ()).estimate
     except InputError as error:
         return {"problems": [[problem.where, problem.message] for problem in error.problems]}
     except StockpotError as error:

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal
@@ -23,7 +23,7 @@ from corpora.chunkings import Chunking
 from corpora.errors import InputError, Problem
 from corpora.wording import short
 from corpora.storage import check_uri
-from corpora.yaml_file import read_yaml
+from corpora.yaml_file import Lines, read_yaml
 from corpora.yaml_model import validated
 from evaluators.codes import PRECISIONS
 from sweeps.config_reading import resolved
@@ -205,7 +205,18 @@ def load(path: Path) -> SweepConfig:
     """Reads a sweep's YAML; relative paths in it start at its folder. Raises InputError with all problems."""
     path = Path(path)
     data, lines = read_yaml(path)
-    return validated(SweepConfig, resolved(data, path.absolute().parent), path, lines, FORMS)
+    return config_of(resolved(data, path.absolute().parent), path, lines)
+
+
+def config_of(data: dict[str, Any], path: Path, lines: Lines) -> SweepConfig:
+    """The sweep in `data`, which the file at `path` holds."""
+    return validated(SweepConfig, data, path, lines, FORMS)
+
+
+def top_key(error: Mapping[str, Any]) -> str:
+    """The section that pydantic's error about a `SweepConfig` speaks of; what several disagree on counts for the first."""
+    inner = error.get("ctx", {}).get("problems") or ()
+    return str([*error["loc"], *(inner[0].where.split(".") if inner else ())][0])
 
 
 def _space_problems(config: SweepConfig) -> list[Problem]:

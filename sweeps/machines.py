@@ -79,7 +79,9 @@ def problems(asked: Resources, machines: Sequence[Machine]) -> Iterator[Problem]
     here = len(machines) == 1 and machines[0].name == this_machine().name
     if here and asked.gpus > machines[0].gpus:
         yield Problem("resources.gpus", f"{asked.gpus:g} asked for each trial, this machine has {machines[0].gpus:g}: give 0")
-    elif not here and not any(machine.slots(asked) for machine in machines):
+    if here and (asked.memory or 0) > machines[0].memory_gb:
+        yield Problem("resources.memory", f"{asked.memory:g} GB asked for each trial, this machine has {machines[0].memory_gb:.1f}")
+    if not here and not any(machine.slots(asked) for machine in machines):
         yield Problem("resources", f"{wanted(asked)} asked for each trial; no node of the cluster has them: {shape(machines)}")
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -21,7 +21,7 @@ from sweeps.estimates import CorpusSize, Estimate, MLflowLoad, ModelSize, estima
 from sweeps.machines import Machine
 from sweeps.plan_checks import chunking_problems, process_problems, teacher_problems, warnings
 from sweeps.plan_hash import plan_hash
-from sweeps.plan_inputs import read_model, read_splits, size_of
+from sweeps.plan_inputs import Splits, read_model, read_splits, size_of
 from sweeps.search import Searcher
 
 if TYPE_CHECKING:
@@ -114,15 +114,10 @@ def plan(config: SweepConfig, machines: Sequence[Machine] | None = None) -> Plan
 
     `machines`: what trials would run on; by default this machine, unless RAY_ADDRESS names a cluster.
     """
-    if machines is None:
-        machines = () if os.environ.get("RAY_ADDRESS") else (machinery.this_machine(),)
-    problems: list[Problem] = []
-    splits = read_splits(config, problems)
-    model = read_model(config, problems)
-    problems += [*teacher_problems(config), *process_problems(config), *chunking_problems(config, splits)]
-    problems += machinery.problems(config.resources, machines) if machines else ()
-    if problems or model is None:
-        raise InputError(problems)
+    seen = look(config, machines)
+    splits, model, machines = seen.splits, seen.model, seen.machines
+    if seen.problems or model is None:
+        raise InputError(seen.problems)
     sizes = {split: size_of(parts) for split, parts in splits.items()}
     data = data_hashes(splits) | _teacher_hash(config)
     rng = np.random.default_rng(0)
@@ -136,6 +131,28 @@ def plan(config: SweepConfig, machines: Sequence[Machine] | None = None) -> Plan
         config, sizes, data, tuple(config.space.describe()), config.space.size, model, found,
         mlflow_load(found, config.evaluation), tuple(machines), told,
     )  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Look:
+    """What a sweep names, as far as it is there, and what is wrong with it."""
+
+    splits: Splits
+    model: ModelSize | None
+    machines: tuple[Machine, ...]
+    problems: list[Problem]
+
+
+def look(config: SweepConfig, machines: Sequence[Machine] | None = None, skip: Collection[str] = ()) -> Look:
+    """`skip`: sections of the config that are not looked at."""
+    if machines is None:
+        machines = () if os.environ.get("RAY_ADDRESS") else (machinery.this_machine(),)
+    problems: list[Problem] = []
+    splits = {} if "corpora" in skip else read_splits(config, problems)
+    model = None if "student" in skip else read_model(config, problems)
+    problems += [*teacher_problems(config), *process_problems(config), *chunking_problems(config, splits)]
+    problems += machinery.problems(config.resources, machines) if machines else ()
+    return Look(splits, model, tuple(machines), problems)
 
 
 def encodes_of(config: SweepConfig) -> int:

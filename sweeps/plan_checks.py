@@ -74,6 +74,11 @@ def warnings(config: SweepConfig, splits: Splits) -> Iterator[Problem]:
                 f"budget.{key}", "how many trials fit depends on timing, which `order: deterministic` promises not to"
             )
     steps = list(candidates(config.space.entries.get("steps", default_of("steps", config.space.model))))
+    slopes = {name: max(candidates(config.space.entries.get(name, default_of(name, config.space.model))))
+              for name in ("warmup_steps", "decay_steps") if name in config.space.entries}  # fmt: skip
+    if sum(slopes.values()) > min(steps):
+        told = " and ".join(f"{name} {count}" for name, count in slopes.items())
+        yield Problem("recipe.steps", f"{min(steps)} steps cannot hold {told}: the learning rate turns before it has risen whole")
     if config.scheduler.kind == "pbt" and config.scheduler.perturb_every >= max(steps):
         yield Problem("scheduler.perturb_every", f"no trial has more than {max(steps)} steps: nothing will be taken over")
     if config.scheduler.kind in ("asha", "median") and config.scheduler.grace >= max(steps):

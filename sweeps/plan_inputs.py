@@ -39,7 +39,7 @@ def _cut(corpora: CutCorpora, problems: list[Problem]) -> Splits:
     try:
         parts = cut(whole, corpora.shares, corpora.seed, corpora.threshold)
     except InputError as error:
-        problems += error.problems
+        problems += [Problem("corpora.folder", str(problem)) for problem in error.problems]
         return {}
     return ({"train": apart} if apart else {}) | {split: [part] for split, part in parts.items()}
 
@@ -47,13 +47,10 @@ def _cut(corpora: CutCorpora, problems: list[Problem]) -> Splits:
 def _read(key: str, folder: str, problems: list[Problem]) -> Corpus | None:
     from corpora import native
 
-    if not Path(folder).is_dir():
-        problems.append(Problem(f"corpora.{key}", f"{folder} is no folder"))
-        return None
     try:
         return native.read(Path(folder))
     except InputError as error:
-        problems += error.problems
+        problems += [Problem(f"corpora.{key}", str(problem)) for problem in error.problems]
         return None
 
 
@@ -70,6 +67,8 @@ def read_model(config: SweepConfig, problems: list[Problem]) -> ModelSize | None
     except InputError as error:
         problems += error.problems
         return None
+        if not isinstance(about, dict):
+            raise ValueError("it holds no object")
     except (OSError, ValueError) as error:
         problems.append(Problem("student.encoder", f"{config.student.encoder}: config.json cannot be read ({error})"))
         return None

@@ -62,6 +62,8 @@ def ray_cluster(config: SweepConfig) -> Iterator[None]:
     os.environ.setdefault("TUNE_MAX_PENDING_TRIALS_PG", str(config.resources.slots))
     import ray
 
+    from sweeps.machines import this_machine
+
     threads = max(candidates(config.space.entries.get("threads", 1)))
     environment = {**WORKER_ENVIRONMENT, "OMP_NUM_THREADS": str(threads)}
     if config.resources.gpus:
@@ -73,8 +75,11 @@ def ray_cluster(config: SweepConfig) -> Iterator[None]:
         else:
             os.environ.update(environment)  # a local cluster's workers inherit it, and start faster than with a runtime_env
             # One more than the machine has: a lane in which evaluations go on while every slot holds a trial.
-            cpus = 1 + max(os.cpu_count() or 1, int(config.resources.slots * config.resources.cpus))
+            asked = config.resources
+            cpus = 1 + max(os.cpu_count() or 1, int(asked.slots * asked.cpus), int(asked.evaluation_cpus or 0))
             local = {"num_cpus": cpus, "include_dashboard": False, "_node_ip_address": "127.0.0.1"}
+            if asked.memory:  # else Ray counts what is free now, and a trial may wait for ever
+                local["_memory"] = int(1e9 * this_machine().memory_gb)
             ray.init(object_store_memory=200_000_000, **local, **common)
     except Exception as error:  # Ray raises plain ones
         raise StockpotError(f"Ray did not start: {str(error).strip().splitlines()[0]}") from error

@@ -31,13 +31,14 @@ def noise(
     from stockpot.places import runs_folder
     from stockpot.progress import Progress
     from stockpot.table import noise_table
-    from sweeps import config, plan
+    from sweeps import config
     from sweeps.noise_sweep import measure_noise, replicates_config
+    from sweeps.plan_file import plan_file
     from sweeps.sweep_folder import check_begun
 
+    # Refuses everything that is wrong before anything is written.
+    asked = plan_file(file, change=lambda loaded: replicates_config(loaded, replicates)).config
     loaded = config.load(file)
-    asked = replicates_config(loaded, replicates)
-    plan.plan(asked)  # refuses everything that is wrong before anything is written
     folder = (out or runs_folder(f"{loaded.name}-noise")).absolute()
     if resume:
         check_begun(folder, asked.storage, output.say)

@@ -26,11 +26,10 @@ def prepare(
     where tokenising is long, or one with them where the teacher is.
     """
     from stockpot.places import runs_folder
-    from sweeps import config, plan
+    from sweeps.plan_file import plan_file
     from sweeps.runner import Sweep
 
-    loaded = config.load(file)
-    plan.plan(loaded)  # refuses everything that is wrong before anything is written
+    loaded = plan_file(file).config  # refuses everything that is wrong before anything is written
     folder = (out or runs_folder(loaded.name)).absolute()
     made = Sweep(loaded, folder, lambda line: output.progress.print(line, markup=False, soft_wrap=True)).prepare()
     places = {"sweep": str(folder), "base": str(made.base), "data": str(made.data), "inline": str(made.inline)}

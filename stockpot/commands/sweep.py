@@ -35,11 +35,11 @@ def plan(
 
     Where RAY_ADDRESS names a cluster, its nodes are asked what they hold.
     """
-    from sweeps import config, plan
     from sweeps.machines import ray_machines
+    from sweeps.plan_file import plan_file
 
     address = os.environ.get("RAY_ADDRESS")
-    planned = plan.plan(config.load(file), ray_machines(address) if address else None)
+    planned = plan_file(file, lambda: ray_machines(address) if address else None)
     known = _noise(noise, planned)
     if probe:
         from sweeps.probe import probed
@@ -65,12 +65,12 @@ def sweep(
     """Trains, evaluates, logs and soups: the whole sweep. Prints its table; `stockpot ui` shows it in MLflow."""
     from stockpot.places import runs_folder
     from stockpot.whole_sweep import run_whole_sweep
-    from sweeps import config, plan
+    from sweeps.plan_file import plan_file
     from sweeps.plan_hash import check_plan
     from sweeps.sweep_folder import check_begun
 
-    loaded = config.load(file)
-    planned = plan.plan(loaded)  # refuses everything that is wrong before anything is written
+    planned = plan_file(file)  # refuses everything that is wrong before anything is written
+    loaded = planned.config
     if yes is not None:
         check_plan(yes, planned.name)
     known, folder = _noise(noise, planned), out or runs_folder(loaded.name)
