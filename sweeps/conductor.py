@@ -74,6 +74,11 @@ class Conductor:
         self.ledger.append("proposed", proposal, self.clock())
         return self._start(ordinal)
 
+    @property
+    def is_idle(self) -> bool:
+        """No trial is under way."""
+        return not self._active
+
     def _seen_by(self, ordinal: int) -> tuple[list[Trial], list[Trial]]:
         """The trials whose results the proposal may learn from, and those it only knows of."""
         newest = ordinal - self.config.resources.slots if self._deterministic else ordinal

@@ -11,14 +11,17 @@ import errno
 from collections.abc import Callable
 from typing import Any
 
+import ray
 from ray.tune.experiment import Trial as TuneTrial
 from ray.tune.schedulers import TrialScheduler
 from ray.tune.search import Searcher
 
 from corpora.errors import StockpotError
 from sweeps.conductor import Conductor, Next
+from sweeps.config import Resources
 from sweeps.evaluation_pool import reason_of
 from sweeps.ledger_state import Trial
+from sweeps.ray_cluster import evaluation_options, trial_bundle
 
 
 NO_STORAGE = (errno.ENOSPC, errno.EDQUOT, errno.EROFS)
@@ -80,7 +83,11 @@ class ConductedScheduler(TrialScheduler):
         if self._conductor.stopping:
             self._end_if_held(tune_controller)
             return None
-        self._release(getattr(tune_controller, "_tune_controller", tune_controller))
+        controller = getattr(tune_controller, "_tune_controller", tune_controller)
+        self._release(controller)
+        if self._conductor.is_idle and controller._actor_cache.num_cached_objects and not _has_lane(self._conductor.config.resources):
+            # Warm workers keep their CPUs: evaluations would wait for them, and the next proposal for the evaluations.
+            controller._cleanup_cached_actors(force_all=True)
         return next((trial for trial in tune_controller.get_trials() if trial.status == TuneTrial.PENDING), None)
 
     def _end_if_held(self, controller: Any) -> None:
@@ -128,6 +135,13 @@ class ConductedScheduler(TrialScheduler):
         """Nothing to save: a new scheduler starts from the ledger."""
 
     restore = save
+
+
+def _has_lane(resources: Resources) -> bool:
+    """Whether an evaluation finds room while every slot holds a worker."""
+    have, trial, task = ray.cluster_resources(), trial_bundle(resources)[0], evaluation_options(resources)
+    left = {name: have.get(name, 0) - resources.slots * trial.get(name, 0) for name in ("CPU", "GPU")}
+    return left["CPU"] >= task["num_cpus"] and left["GPU"] >= task["num_gpus"]
 
 
 def _check_storage(trial: TuneTrial) -> None:

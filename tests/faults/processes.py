@@ -13,6 +13,9 @@ from pathlib import Path
 
 PATIENCE = 600.0  # seconds: nothing here takes a tenth of it on a quiet machine
 
+IDLE = ("ray::IDLE", "ray::DashboardAgent", "ray::RuntimeEnvAgent")
+"""Titles of Ray's processes that do nothing for the sweep."""
+
 
 def processes_of(mark: str) -> dict[int, str]:
     """pid -> command line or title of each living process that belongs to the folder `mark`."""
@@ -43,7 +46,7 @@ def _link(file: Path) -> str:
 
 def workers_of(mark: str) -> list[int]:
     """Ray's workers that train or evaluate."""
-    return sorted(pid for pid, title in processes_of(mark).items() if title.startswith(("ray::TuneTrial", "ray::_run")))
+    return sorted(pid for pid, title in processes_of(mark).items() if title.startswith("ray::") and not title.startswith(IDLE))
 
 
 def raylet_of(mark: str) -> int:
