@@ -172,7 +172,7 @@ def _python() -> str:
 class Cluster(Frozen):
     name: Name
     storage: Annotated[str, AfterValidator(_place)] = Field(description="absolute path of a folder that every node sees, or a URI: sweeps are kept there")
-    disk: Folder = Field("/tmp/stockpot", description="where sweeps lie on each node's own disk while they run; `storage` is a URI then")
+    scratch: Folder = Field("/tmp/stockpot", description="where sweeps lie on each node's own disk while they run; `storage` is a URI then")
     nfs: Export | None = Field(None, description="HOST:/EXPORT, mounted on every node (Kubernetes, `ray up`)")
     mount: Folder | None = Field(None, description="where the export or claim is mounted: `storage`, unless that is a URI")
     ray: RayVersion = Field(default_factory=_ray, description="this installation's by default: both sides must agree")

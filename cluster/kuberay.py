@@ -113,8 +113,8 @@ def _pod(cluster: Cluster, machine: Machine, name: str, nodes: dict[str, str], m
         volumes.append({"name": "storage", **_shared(cluster)})
         mounts.append({"name": "storage", "mountPath": cluster.shared})
     if cluster.uri:  # the sweep's folder, as long as the pod lives: storage keeps it
-        volumes.append({"name": "disk", "emptyDir": {}})
-        mounts.append({"name": "disk", "mountPath": cluster.disk})
+        volumes.append({"name": "scratch", "emptyDir": {}})
+        mounts.append({"name": "scratch", "mountPath": cluster.scratch})
     if mounted:
         volumes.append({"name": "sweep", "configMap": {"name": cluster.name}})
         mounts.append({"name": "sweep", "mountPath": SWEEP_AT.rpartition("/")[0], "readOnly": True})

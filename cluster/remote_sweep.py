@@ -73,7 +73,7 @@ def _parent(config: SweepConfig, cluster: Cluster | None) -> str | None:
     if cluster and not cluster.uri:
         return cluster.storage
     if config.storage:
-        return cluster.disk if cluster else Cluster.model_fields["disk"].default
+        return cluster.scratch if cluster else Cluster.model_fields["scratch"].default
     return None
 
 

@@ -72,7 +72,7 @@ def test_a_folder_that_no_script_could_misread(tmp_path, storage):
 
 def test_storage_by_uri(tmp_path):
     cluster = load(written(tmp_path, "name: lab\nstorage: s3://bucket/sweeps?region=eu-west-1\nworkers: [{gpus: 1}]\n"))
-    assert (cluster.uri, cluster.shared, cluster.disk) == ("s3://bucket/sweeps?region=eu-west-1", None, "/tmp/stockpot")
+    assert (cluster.uri, cluster.shared, cluster.scratch) == ("s3://bucket/sweeps?region=eu-west-1", None, "/tmp/stockpot")
     folder = load(written(tmp_path, "name: lab\nstorage: /mnt/sweeps\nworkers: [{gpus: 1}]\n"))
     assert (folder.uri, folder.shared) == (None, "/mnt/sweeps")
 

@@ -113,7 +113,7 @@ def test_with_a_uri_no_volume_is_shared_and_keys_come_from_a_secret():
     for pod in pods(manifests):
         container = pod["spec"]["containers"][0]
         assert container["envFrom"] == [{"secretRef": {"name": "s3-keys"}}]
-        assert {volume["name"]: volume.get("emptyDir") for volume in pod["spec"]["volumes"]}["disk"] == {}
+        assert {volume["name"]: volume.get("emptyDir") for volume in pod["spec"]["volumes"]}["scratch"] == {}
         assert not any("nfs" in volume or "persistentVolumeClaim" in volume for volume in pod["spec"]["volumes"])
         assert "/tmp/stockpot" in [mount["mountPath"] for mount in container["volumeMounts"]]
 

@@ -26,7 +26,7 @@ BY_URI = {"storage": "s3://bucket/sweeps?scheme=http"}
     [
         ({}, {"storage": "/mnt/sweeps"}, "/mnt/sweeps/my-sweep", None),
         ({}, BY_URI, "/tmp/stockpot/my-sweep", "s3://bucket/sweeps/my-sweep?scheme=http"),
-        ({}, {**BY_URI, "disk": "/scratch"}, "/scratch/my-sweep", "s3://bucket/sweeps/my-sweep?scheme=http"),
+        ({}, {**BY_URI, "scratch": "/scratch"}, "/scratch/my-sweep", "s3://bucket/sweeps/my-sweep?scheme=http"),
         ({"storage": "gs://own/place"}, BY_URI, "/tmp/stockpot/my-sweep", "gs://own/place"),
         ({"storage": "gs://own/place"}, {"storage": "/mnt/sweeps"}, "/mnt/sweeps/my-sweep", "gs://own/place"),
         ({"storage": "gs://own/place"}, None, "/tmp/stockpot/my-sweep", "gs://own/place"),

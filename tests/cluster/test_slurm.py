@@ -19,7 +19,7 @@ def remote(out: str = "/mnt/sweeps/weights") -> RemoteSweep:
 
 
 def by_uri():
-    return smallest(storage="s3://bucket/sweeps", disk="/scratch/me")
+    return smallest(storage="s3://bucket/sweeps", scratch="/scratch/me")
 
 
 SCRIPTS = {
