@@ -84,5 +84,6 @@ def below(uri: str, name: str) -> str:
 
 
 def folder_name(name: str) -> str:
-    """The name, with what no file system minds."""
-    return "".join(each if each.isalnum() or each in "-_." else "-" for each in name)
+    """The name, with what no file system minds; dots alone would lead elsewhere."""
+    folder = "".join(each if each.isalnum() or each in "-_." else "-" for each in name)
+    return folder if folder.strip(".") else "sweep"

@@ -42,7 +42,7 @@ def _unwritable(path: Path, folder: bool) -> str | None:
     if folder and os.path.lexists(path):
         parent = path
     elif os.path.isdir(path):
-        return f"it is a folder; name a file, such as {path / 'NAME'}"
+        return "it is a folder: name a file in it"
     elif os.path.exists(path) and not os.path.isfile(path):
         return "it is a pipe, a socket or a device"  # a rename would replace it
     else:

@@ -16,6 +16,7 @@ from corpora import scores
 from corpora.arrays import write_arrays
 from corpora.errors import InputError
 from corpora.files import build_folder, write_atomically
+from stockpot.places import runs_folder
 from sweeps.sweep_folder import check_begun, check_unused
 from trainables import checkpoints
 
@@ -180,3 +181,46 @@ def test_two_evaluations_are_not_mixed_in_a_folder(said, golden, tmp_path):
 def test_a_corpus_that_is_named_twice_is_no_second_task(said, golden):
     code, out, err = said("evaluate", "bm25", "--corpus", golden, "--corpus", f"{golden}/.", "--suite", "q2d")
     assert code == 2 and out == "" and f"--corpus: names {golden} twice" in err
+
+
+def test_a_plan_tells_all_that_is_wrong_at_once_with_lines(said, tmp_path):
+    path = tmp_path / "sweep.yaml"
+    path.write_text(
+        "name: x\ncorpora: {train: nowhere, dev: [none]}\nstudent: {layers: 99}\nteacher: {kind: file, path: scores.parquet}\n"
+        "recipe: {wieght: 0.5}\nserach: {trials: 2}\nresources: {gpus: 64, memory: 1.0e+6}\n"
+    )
+    code, out, err = said("plan", path)
+    assert code == 2 and out == ""
+    for words in ("1: search: this key is missing", "6: serach: unknown key", "5: recipe.wieght: unknown key",  # the file itself
+                  f"2: corpora.train: {tmp_path}/nowhere: no such", f"2: corpora.dev: {tmp_path}/none: no such",  # what it names
+                  "3: student.layers: 99 asked", f"4: teacher.path: {tmp_path}/scores.parquet is no file",
+                  "7: resources.gpus: 64 asked", "7: resources.memory: 1e+06 GB asked"):  # fmt: skip
+        assert f"{path}:{words}" in err, words
+    path.write_text(path.read_text().replace("layers: 99", "layers: none"))
+    err = said("plan", path)[2]
+    assert "3: student.layers: Input should be a valid integer" in err and "corpora.train" in err and "asked, minilm has" not in err
+
+
+def test_a_corpus_too_small_to_cut_is_told_by_the_key(said, golden, tmp_path):
+    path = tmp_path / "sweep.yaml"
+    shutil.copytree(golden, tmp_path / "small")
+    lines = (tmp_path / "small" / "documents.jsonl").read_text().splitlines(keepends=True)
+    (tmp_path / "small" / "documents.jsonl").write_text(lines[0])
+    (tmp_path / "small" / "queries.jsonl").write_text("")
+    path.write_text("name: x\ncorpora: {folder: small}\nsearch: {trials: 2}\n")
+    code, _, err = said("plan", path)
+    assert code == 2 and f"{path}:2: corpora.folder: small: has 1 families" in err
+
+
+def test_more_warm_up_and_decay_than_steps_is_warned_of(said, tmp_path):
+    path = tmp_path / "sweep.yaml"
+    path.write_text("name: x\ncorpora: {generate: quick}\nsearch: {trials: 2}\nrecipe:\n  steps: {choice: [8, 60]}\n  warmup_steps: 5\n"
+                    "  decay_steps: 9\n")  # fmt: skip
+    code, out, _ = said("plan", path)
+    assert code == 0 and "warning: recipe.steps: 8 steps cannot hold warmup_steps 5 and decay_steps 9" in out
+
+
+def test_a_name_with_a_path_in_it_stays_in_runs():
+    assert [str(runs_folder(name)) for name in ("..", "../up", "a/b", ".", "/etc")] == [
+        "runs/sweep", "runs/..-up", "runs/a-b", "runs/sweep", "runs/-etc"
+    ]  # fmt: skip
