@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import typer
+
+from corpora.errors import FAILED
 from stockpot import output
 from stockpot.contract import soup_object, sweep_object
 from stockpot.progress import Progress
 from stockpot.table import sweep_table
 from sweeps.config import SweepConfig
+from sweeps.ledger_state import LedgerState
 from sweeps.noise import Noise, noise_of
 from sweeps.runner import Sweep
 
@@ -25,17 +29,23 @@ def run_whole_sweep(
         run = Sweep(config, folder, progress.say)
         state = run.run(resume, allow_changed_code)
     for what, reason in run.failures.items():
-        output.progress.print(f"not evaluated: {what} ({reason}); --resume tries again", markup=False)
+        output.say(f"not evaluated: {what} ({reason}); --resume tries again")
     if json_output:
         output.print_json(sweep_object(folder, state, run.places))
-        return
+    else:
+        _tell(state, folder, config, demo)
+    if run.failures:
+        raise typer.Exit(FAILED)
+
+
+def _tell(state: LedgerState, folder: Path, config: SweepConfig, demo: bool) -> None:
     sweep_table(state, noise_of(folder))
     if demo:
         _explain_demo(folder, config)
     shipped = soup_object(folder, state)
     if shipped:
-        output.progress.print(f"ships: {shipped['folder']}\n  {shipped['decision']}: {shipped['reason']}", markup=False)
-    output.progress.print(f"look:  stockpot ui {_shown(folder)}\nscore: stockpot evaluate CHECKPOINT --corpus DIR", markup=False)
+        output.say(f"ships: {shipped['folder']}\n  {shipped['decision']}: {shipped['reason']}")
+    output.say(f"look:  stockpot ui {_shown(folder)}\nscore: stockpot evaluate CHECKPOINT --corpus DIR")
 
 
 def _explain_demo(folder: Path, config: SweepConfig) -> None:

@@ -6,6 +6,8 @@ that asking again returns what was decided, and confirm is looked at no more tha
 
 from __future__ import annotations
 
+import hashlib
+import json
 import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -52,23 +54,50 @@ class Kitchen:
         self.splits = {split: tuple(str(self.folder / one) for one in places) for split, places in sweep["places"]["splits"].items()}
 
     def ship(self) -> dict[str, Any]:
-        """The `shipped` event of what ships now; the recorded one when nothing new was found."""
+        """The `shipped` event of what ships now; the recorded one where nothing is new since it was asked for."""
+        asked = self._asked()
+        if recorded_one := self._answered(asked):
+            self.say("no checkpoint, score or setting is new since this was asked: the recorded verdict stands")
+            return recorded_one
         members = self.admitted()
         merit = self._merit(members)
         verification = self.verified(members, merit)
         single, best = verification.single, verification.best
         verdict = self.certified(single, best)
         winner, rejected = (best, None) if verdict.ships_soup else (single, None if best.is_single else best)
-        return self.shipped(winner, rejected, verdict)
+        shipped = self.shipped(winner, rejected, verdict)
+        self._write("asked", asked, {"verdict": verdict.key})
+        return shipped
 
-    def admitted(self) -> list[Member]:
-        """Checkpoints with scores on dev that may be averaged, the best first in what they must resemble."""
+    def _asked(self) -> str:
+        """12 hexadecimal digits of everything that decides what ships: checkpoints, their scores, splits, settings."""
+        trials, broken = self.ledger.state().trials, keeper(self.ledger.state())
         found = [
+            [one.ordinal, one.step, trials[one.ordinal].checkpoints[one.step].sha256, sorted(one.figures.items()), list(broken(one.figures))]
+            for one in self._scored()
+        ]
+        objectives = [objective.model_dump(mode="json") for objective in self.config.soup_objectives]
+        soup = self.config.soup.model_dump(mode="json", exclude={"objectives"})
+        return hashlib.sha256(json.dumps([found, soup, objectives, sorted(self._hashes().items())]).encode()).hexdigest()[:12]
+
+    def _answered(self, asked: str) -> dict[str, Any] | None:
+        """What was recorded when this very thing was asked before, if it still lies there."""
+        soup = self.ledger.state().soup
+        shipped = soup.get(("shipped", soup.get(("asked", asked), {}).get("verdict")))
+        return shipped if shipped and (self.folder / shipped["folder"] / checkpoints.MANIFEST).is_file() else None
+
+    def _scored(self) -> list[Member]:
+        """Checkpoints with scores on dev, of trials that did not fail, whose files are there."""
+        return [
             Member(trial.ordinal, step, self.folder / checkpoint.folder, checkpoint.scores["dev"].figures)
             for trial in self.ledger.state().trials.values()
             for step, checkpoint in sorted(trial.checkpoints.items())
             if "dev" in checkpoint.scores and trial.status != "failed" and not checkpoint.removed
         ]
+
+    def admitted(self) -> list[Member]:
+        """Those that may be averaged, the best first in what they must resemble."""
+        found = self._scored()
         removed = sum(bool(c.removed) for t in self.ledger.state().trials.values() for c in t.checkpoints.values())
         if removed:
             self.say(f"{removed} checkpoints were removed by `stockpot gc`: no ingredients")

@@ -138,6 +138,7 @@ def test_soup_again_returns_the_recorded_verdict(finished):
     again = stockpot("soup", finished["sweep"], "--json", check=False, timeout=300)
     assert again.returncode == (0 if finished["soup"]["decision"] == "soup" else 3), again.stderr
     assert json.loads(again.stdout)["soup"] == finished["soup"]
+    assert "the recorded verdict stands" in again.stderr and "probing" not in again.stderr
 
 
 def test_status_and_a_second_sweep_in_the_same_folder(finished, tiny_yaml):
