@@ -39,6 +39,7 @@ def run_whole_sweep(
 
 
 def _tell(state: LedgerState, folder: Path, config: SweepConfig, demo: bool) -> None:
+    """The table on stdout, then what ships, and how to look at it."""
     sweep_table(state, noise_of(folder))
     if demo:
         _explain_demo(folder, config)
