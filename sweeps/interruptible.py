@@ -7,6 +7,8 @@ import signal
 import threading
 from collections.abc import Iterator
 
+SIGTERM = "SIGTERM"
+
 
 @contextlib.contextmanager
 def interruptible() -> Iterator[None]:
@@ -21,11 +23,32 @@ def interruptible() -> Iterator[None]:
         signal.signal(signal.SIGTERM, before)
 
 
+@contextlib.contextmanager
+def handlers_kept() -> Iterator[None]:
+    """Around the start of a library that puts a handler of its own over SIGTERM's, as Ray does: that one exits, in Python
+    or with a stack on stderr in C++. What it raises meanwhile becomes an interruption, and afterwards ours is back."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.getsignal(signal.SIGTERM)
+    try:
+        yield
+    except SystemExit:
+        raise KeyboardInterrupt(SIGTERM) from None
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
 def is_interruptible() -> bool:
-    """Whether SIGTERM is ours now: Ray puts its own handler over it for a while, which exits at once."""
+    """Whether SIGTERM is ours now: Ray puts its own handler over it while it starts."""
     return signal.getsignal(signal.SIGTERM) is _interrupt
+
+
+def reason_of(error: KeyboardInterrupt) -> str:
+    """What interrupted: `SIGTERM`, or `Ctrl-C`, whose exception says nothing."""
+    return str(error) or "Ctrl-C"
 
 
 def _interrupt(*_: object) -> None:
     """Not by way of SIGINT: a shell's background jobs ignore that."""
-    raise KeyboardInterrupt
+    raise KeyboardInterrupt(SIGTERM)

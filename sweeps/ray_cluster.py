@@ -10,6 +10,7 @@ from typing import Any
 
 from corpora.errors import StockpotError
 from sweeps.config import Resources, SweepConfig
+from sweeps.interruptible import handlers_kept
 from sweeps.space import candidates
 
 WORKER_ENVIRONMENT = {
@@ -71,7 +72,8 @@ def ray_cluster(config: SweepConfig) -> Iterator[None]:
     common = {"log_to_driver": False, "logging_level": logging.ERROR}
     try:
         if os.environ.get("RAY_ADDRESS"):
-            ray.init(runtime_env={"env_vars": environment}, **common)
+            with handlers_kept():
+                ray.init(runtime_env={"env_vars": environment}, **common)
         else:
             os.environ.update(environment)  # a local cluster's workers inherit it, and start faster than with a runtime_env
             # One more than the machine has: a lane in which evaluations go on while every slot holds a trial.
@@ -80,7 +82,8 @@ def ray_cluster(config: SweepConfig) -> Iterator[None]:
             local = {"num_cpus": cpus, "include_dashboard": False, "_node_ip_address": "127.0.0.1"}
             if asked.memory:  # else Ray counts what is free now, and a trial may wait for ever
                 local["_memory"] = int(1e9 * this_machine().memory_gb)
-            ray.init(object_store_memory=200_000_000, **local, **common)
+            with handlers_kept():
+                ray.init(object_store_memory=200_000_000, **local, **common)
     except Exception as error:  # Ray raises plain ones
         raise StockpotError(f"Ray did not start: {str(error).strip().splitlines()[0]}") from error
     for name in ("ray", "ray.tune", "ray.train"):

@@ -25,7 +25,7 @@ from sweeps.config import SweepConfig
 from sweeps.constraints import UNTRAINED, need_untrained
 from sweeps.evaluations import SCORES, Job, Outcome
 from sweeps.extending import check_same
-from sweeps.interruptible import interruptible
+from sweeps.interruptible import interruptible, reason_of
 from sweeps.leased import leased
 from sweeps.ledger import Ledger
 from sweeps.ledger_state import LedgerState, Trial
@@ -143,8 +143,9 @@ class Sweep:
         try:
             yield
         except BaseException as error:
-            status = "interrupted" if isinstance(error, KeyboardInterrupt) else "failed"
-            self._append("closed", {"status": status, "reason": ASKED if self.stop.asked else str(error)[:500]})
+            interrupted = isinstance(error, KeyboardInterrupt)
+            reason = ASKED if self.stop.asked else reason_of(error) if interrupted else str(error)[:500]
+            self._append("closed", {"status": "interrupted" if interrupted else "failed", "reason": reason})
             raise
         self._append("closed", {"status": "finished", "reason": self.reason})
 
@@ -173,7 +174,7 @@ class Sweep:
         Kitchen(self.folder, self.ledger, self.clock, self.say, threads=os.cpu_count() or 1).ship()
 
     def _train_and_evaluate(self, preparation: Preparation) -> None:
-        with ray_cluster(self.config), interruptible():  # again: Ray puts its own handler over ours
+        with ray_cluster(self.config):
             from sweeps.evaluation_pool import EvaluationPool
 
             pool = EvaluationPool(self._scored, self.config.resources, self.mirror)
