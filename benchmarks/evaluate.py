@@ -5,13 +5,18 @@
 
 A student of MiniLM's first layers, untrained (base+), is evaluated on the built-in corpus as a sweep evaluates a
 checkpoint. The encoder's own time is taken inside the same run; the ratio is the whole evaluation over it. `first` also
-derives the judgments from the spans, which further evaluations of the same task share. Target: a ratio of at most 1.10.
+derives the judgments from the spans, which further evaluations of the same task share. Threads: one, as in a sweep's
+workers, unless OMP_NUM_THREADS says otherwise. Target: a ratio of at most 1.10.
 """
 
+# ruff: noqa: E402
 from __future__ import annotations
 
-import argparse
 import os
+
+os.environ.setdefault("OMP_NUM_THREADS", "1")  # before any library reads it; as a sweep's workers have it
+
+import argparse
 import platform
 import tempfile
 import time
@@ -63,10 +68,8 @@ def main() -> None:
     parser.add_argument("--dimensions", type=int, nargs="+", default=[384, 256, 128, 64, 32])
     parser.add_argument("--chunk-sizes", type=int, nargs="+", default=[64, 128, 256, 512])
     parser.add_argument("--suites", nargs="+", choices=SUITES, default=DEFAULT_SUITES)
-    parser.add_argument("--threads", type=int, default=1, help="of the encoder, as in a sweep")
     parser.add_argument("--repeats", type=int, default=3, help="further evaluations; the best counts")
     asked = parser.parse_args()
-    torch.set_num_threads(asked.threads)
     made = GeneratorSettings(documents=asked.documents, length=asked.length) if asked.documents else None
     corpus = generate(made, 0) if made else demo_splits(0)["dev"]
     with tempfile.TemporaryDirectory() as store:
@@ -75,7 +78,7 @@ def main() -> None:
         task = Task.of(corpus)
         runs = [measured(encoder, task, asked) for _ in range(1 + asked.repeats)]
     print(f"Python {platform.python_version()}, numpy {np.__version__}, torch {torch.__version__}, transformers "
-          f"{version('transformers')}; {os.cpu_count()} cores, {asked.threads} threads")  # fmt: skip
+          f"{version('transformers')}; {os.cpu_count()} cores, {torch.get_num_threads()} threads")  # fmt: skip
     print(f"{len(corpus.documents)} documents of {np.mean([len(each.text) for each in corpus.documents]):.0f} characters, "
           f"{len(corpus.queries)} queries; suites {', '.join(asked.suites)}; dimensions {asked.dimensions} x "
           f"{', '.join(PRECISIONS)}: {runs[0][1]} figures")  # fmt: skip
