@@ -47,6 +47,8 @@ class Conductor:
         """Trials of which an evaluation failed: nobody waits for their scores."""
         self.stopping = False
         """The user asked to stop: no trial starts, and each that runs waits at its next report."""
+        self.is_done = False
+        """Every trial has been proposed."""
         self.reason = ""
         """Which budget ended the proposals, if one did."""
 
@@ -64,6 +66,7 @@ class Conductor:
             return self._start(self._unfinished.pop(0))
         ordinal = len(self.trials)
         if ordinal >= self._searcher.trials or self._is_spent():
+            self.is_done = True
             return Next.DONE
         visible, pending = self._seen_by(ordinal)
         waits = self._deterministic and self._searcher.learns(ordinal)
@@ -140,6 +143,12 @@ class Conductor:
         self._active.discard(ordinal)
         if not self.trials[ordinal].has_ended:
             self.ledger.append("ended", {"ordinal": ordinal, "status": status, "reason": reason}, self.clock())
+
+    def given_back(self, ordinal: int, reason: str) -> None:
+        """Its worker is gone and nobody starts another one: the trial is handed out again, before any new one."""
+        self.ledger.append("retried", {"ordinal": ordinal, "reason": reason}, self.clock())
+        self._active.discard(ordinal)
+        self._unfinished.insert(0, ordinal)
 
     def retried(self, ordinal: int, reason: str) -> None:
         self.ledger.append("retried", {"ordinal": ordinal, "reason": reason}, self.clock())

@@ -9,9 +9,11 @@ from __future__ import annotations
 
 import errno
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import ray
+from ray import cloudpickle
 from ray.tune.experiment import Trial as TuneTrial
 from ray.tune.schedulers import TrialScheduler
 from ray.tune.search import Searcher
@@ -38,7 +40,8 @@ class ConductedSearch(Searcher):
         self._on_turn()
         following = self._conductor.next_trial()
         if following is Next.DONE:
-            return Searcher.FINISHED
+            # Not while trials are under way: one whose worker dies may have to be handed out again.
+            return Searcher.FINISHED if self._conductor.is_idle or self._conductor.stopping else None
         return None if following is Next.WAIT else self._job_of(following)
 
     def on_trial_complete(self, trial_id: str, result: dict | None = None, error: bool = False) -> None:
@@ -85,10 +88,13 @@ class ConductedScheduler(TrialScheduler):
             return None
         controller = getattr(tune_controller, "_tune_controller", tune_controller)
         self._release(controller)
-        if self._conductor.is_idle and controller._actor_cache.num_cached_objects and not _has_lane(self._conductor.config.resources):
-            # Warm workers keep their CPUs: evaluations would wait for them, and the next proposal for the evaluations.
+        if controller._actor_cache.num_cached_objects and self._needs_no_warm_workers():
             controller._cleanup_cached_actors(force_all=True)
         return next((trial for trial in tune_controller.get_trials() if trial.status == TuneTrial.PENDING), None)
+
+    def _needs_no_warm_workers(self) -> bool:
+        """No trial comes any more; or they keep CPUs that evaluations wait for, and the next proposal waits for the evaluations."""
+        return self._conductor.is_done or (self._conductor.is_idle and not _has_lane(self._conductor.config.resources))
 
     def _end_if_held(self, controller: Any) -> None:
         """Ends the sweep's loop, as Ctrl-C does, when every trial that runs waits at a checkpoint."""
@@ -115,12 +121,20 @@ class ConductedScheduler(TrialScheduler):
             self._conductor.ended(ordinal, "finished")
 
     def on_trial_error(self, tune_controller: Any, trial: TuneTrial) -> None:
+        """`ERROR` is what a trial is that Tune is about to queue again. Any other it gives up, even one with restarts left
+        whose warm worker died before it had taken the trial over; that one is handed out anew."""
         self._waiting.pop(trial, None)
-        _check_storage(trial)
-        if trial.should_recover():
-            self._conductor.retried(trial.config["ordinal"], reason_of(trial.get_error()))
+        controller = getattr(tune_controller, "_tune_controller", tune_controller)
+        controller._resetting_trials.discard(trial)  # Tune forgets to, and would wait for its worker for ever
+        controller._cleanup_cached_actors(force_all=True)  # those of the same node are dead as well
+        ordinal, error = trial.config["ordinal"], _error_of(trial)
+        _check_storage(ordinal, error)
+        if trial.status == TuneTrial.ERROR:
+            self._conductor.retried(ordinal, reason_of(error))
+        elif trial.should_recover():
+            self._conductor.given_back(ordinal, reason_of(error))
         else:
-            self._conductor.ended(trial.config["ordinal"], "failed", reason_of(trial.get_error()))
+            self._conductor.ended(ordinal, "failed", reason_of(error))
 
     def on_trial_remove(self, tune_controller: Any, trial: TuneTrial) -> None:
         """A trial that never ran: it stays proposed, and a resumed sweep starts it."""
@@ -144,8 +158,14 @@ def _has_lane(resources: Resources) -> bool:
     return left["CPU"] >= task["num_cpus"] and left["GPU"] >= task["num_gpus"]
 
 
-def _check_storage(trial: TuneTrial) -> None:
+def _error_of(trial: TuneTrial) -> Exception | None:
+    """What a trial failed by. Tune's own getter looks where the file is copied to later."""
+    path = Path(trial.pickled_error_file or "")
+    return cloudpickle.loads(path.read_bytes()) if path.is_file() else None
+
+
+def _check_storage(ordinal: int, error: Exception | None) -> None:
     """A full disk is no trial's fault: the others would fail one after another, where --resume could have gone on."""
-    cause = getattr(trial.get_error(), "cause", None)
+    cause = getattr(error, "cause", None)
     if isinstance(cause, OSError) and cause.errno in NO_STORAGE:
-        raise StockpotError(f"trial {trial.config['ordinal']} could not write ({cause}): make room, then go on with --resume")
+        raise StockpotError(f"trial {ordinal} could not write ({cause}): make room, then go on with --resume")

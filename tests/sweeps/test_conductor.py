@@ -165,3 +165,12 @@ def test_a_failed_trial_frees_its_slot_and_holds_up_nobody(tmp_path):
     simulation.settle(second.ordinal, 3)
     assert simulation.waiting == {}
     assert simulation.conductor.next_trial().ordinal == 2
+
+
+def test_a_trial_that_is_given_back_is_handed_out_before_any_new_one(tmp_path):
+    run = Simulation(config("deterministic"), tmp_path, 0)
+    first, second = run.conductor.next_trial(), run.conductor.next_trial()
+    run.conductor.given_back(first.ordinal, "its node died")
+    again = run.conductor.next_trial()
+    assert again.ordinal == first.ordinal and again.retries == ["its node died"] and again.status == "running"
+    assert run.conductor.next_trial().ordinal == second.ordinal + 1
