@@ -6,6 +6,7 @@ something or everything ends at the same pages. An outage delays pages, and neve
 
 from __future__ import annotations
 
+import re
 import threading
 import time
 from collections import defaultdict
@@ -113,7 +114,9 @@ class Projector:
 
     def _words(self, error: Exception) -> str:
         lines = str(error).strip().splitlines() or [type(error).__name__]
-        return mlflow_store.masked(lines[0], self.uri)[:500]
+        caused = re.search(r"\(Caused by \w+\([\"'](.*)[\"']\)\)", lines[0])  # requests' words for what a socket said
+        reason = f"does not answer: {re.sub(r'[[]Errno -?[0-9]+[]] ', '', caused[1].rpartition(': ')[2])}" if caused else lines[0]
+        return mlflow_store.masked(reason, self.uri)[:500]
 
 
 def sync(folder: Path, uri: str | None = None, experiment: str | None = None) -> dict[str, Any]:

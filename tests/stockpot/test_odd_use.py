@@ -16,6 +16,7 @@ from corpora import scores
 from corpora.arrays import write_arrays
 from corpora.errors import InputError
 from corpora.files import build_folder, write_atomically
+from tests.sweeps import made_ledgers
 from stockpot.places import runs_folder
 from sweeps.sweep_folder import check_begun, check_unused
 from trainables import checkpoints
@@ -218,6 +219,13 @@ def test_more_warm_up_and_decay_than_steps_is_warned_of(said, tmp_path):
                     "  decay_steps: 9\n")  # fmt: skip
     code, out, _ = said("plan", path)
     assert code == 0 and "warning: recipe.steps: 8 steps cannot hold warmup_steps 5 and decay_steps 9" in out
+
+
+@pytest.mark.parametrize(("uri", "reason"), [("http://127.0.0.1:9", "Connection refused"), ("http://nowhere.invalid", "Failed to resolve")])
+def test_an_mlflow_server_that_is_not_there_is_a_short_line(said, tmp_path, uri, reason):
+    made_ledgers.close(made_ledgers.begin(tmp_path))
+    code, out, err = said("sync", tmp_path, "--uri", uri)
+    assert code == 1 and out == "" and err.startswith(f"error MLflow ({uri}): does not answer: {reason}") and len(err) < 150
 
 
 def test_a_name_with_a_path_in_it_stays_in_runs():
