@@ -103,8 +103,8 @@ def sync(
 
     if problem := credentials_problem(uri or ""):
         raise InputError(Problem("--uri", problem))
-    config = Ledger.open(folder).state().sweep["config"]["mlflow"]
-    places = sync(folder, uri or config["uri"], config["experiment"])
+    config = Ledger.open(folder).state().sweep["config"].get("mlflow") or {}
+    places = sync(folder, uri or config.get("uri"), config.get("experiment"))
     if json_output:
         output.print_json(places)
     else:

@@ -223,7 +223,7 @@ def test_more_warm_up_and_decay_than_steps_is_warned_of(said, tmp_path):
 
 @pytest.mark.parametrize(("uri", "reason"), [("http://127.0.0.1:9", "Connection refused"), ("http://nowhere.invalid", "Failed to resolve")])
 def test_an_mlflow_server_that_is_not_there_is_a_short_line(said, tmp_path, uri, reason):
-    made_ledgers.close(made_ledgers.begin(tmp_path))
+    made_ledgers.begin(tmp_path)
     code, out, err = said("sync", tmp_path, "--uri", uri)
     assert code == 1 and out == "" and err.startswith(f"error MLflow ({uri}): does not answer: {reason}") and len(err) < 150
 
