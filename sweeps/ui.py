@@ -23,13 +23,14 @@ from sweeps.mlflow_view import runs_page
 
 ENDS_WITH_PARENT = 'cat >/dev/null; kill -TERM "-$1"; sleep 10; kill -KILL "-$1"'
 """A shell at the other end of a pipe that we alone hold open: when we are gone, by kill -9 too, the server's group ends."""
+PORT = 5000
 START_SECONDS = 180  # a server's own imports take 20 s on a busy two-core machine
 
 
-def ui(folder: Path, host: str = "127.0.0.1", port: int = 5000, say: Callable[[str], None] | None = None) -> None:
+def ui(folder: Path, host: str = "127.0.0.1", port: int | None = None, say: Callable[[str], None] | None = None) -> None:
     """Serves the store of the sweep in `folder` until Ctrl-C or SIGTERM; says the URL once it answers.
 
-    `say` takes the lines for the user (stderr when None). A taken port is replaced by a free one.
+    `port`: without one PORT, or a free one where that is taken. `say` takes the lines for the user (stderr when None).
     """
     say = say or (lambda line: print(line, file=sys.stderr, flush=True))
     store = Path(folder) / "mlflow.db"
@@ -39,7 +40,7 @@ def ui(folder: Path, host: str = "127.0.0.1", port: int = 5000, say: Callable[[s
         )
     try:
         store_uri, artifacts = mlflow_store.default_uri(folder), Path(folder) / "mlartifacts"
-        with interruptible(), Server(store_uri, artifacts, host, free_port(host, port)) as server:
+        with interruptible(), Server(store_uri, artifacts, host, _port(host, port, say)) as server:
             say(f"Starting the MLflow UI on {store} ...")
             server.wait_until_up()
             say(f"MLflow UI: {_sweeps_page(server.url, folder)}  (Ctrl-C ends it)")
@@ -59,6 +60,17 @@ def _sweeps_page(url: str, folder: Path) -> str:
             return runs_page(url, json.load(answer)["experiment"]["experiment_id"], sweep["sweep_id"])
     except OSError:
         return url
+
+
+def _port(host: str, asked: int | None, say: Callable[[str], None]) -> int:
+    """The port that was asked for, else an error; any free one where none was."""
+    wanted = PORT if asked is None else asked
+    found = free_port(host, wanted)
+    if asked and found != asked:
+        raise InputError(Problem("--port", f"{asked} is taken on {host}, or not for you: name another, or leave it out for a free one"))
+    if wanted and found != wanted:
+        say(f"Port {wanted} is taken: {found} instead.")
+    return found
 
 
 def free_port(host: str, wanted: int = 0) -> int:
@@ -96,7 +108,8 @@ class Server:
         )
 
     def wait_until_up(self) -> None:
-        deadline = time.monotonic() + START_SECONDS
+        deadline = time.monotonic() + PORT = 5000
+START_SECONDS
         while time.monotonic() < deadline:
             if self.process.poll() is not None:
                 raise StockpotError(f"the MLflow server did not start:\n{self.tail()}")
@@ -105,7 +118,8 @@ class Server:
                     return
             except OSError:
                 time.sleep(0.2)
-        raise StockpotError(f"the MLflow server did not answer on {self.url} within {START_SECONDS} s")
+        raise StockpotError(f"the MLflow server did not answer on {self.url} within {PORT = 5000
+START_SECONDS} s")
 
     def tail(self) -> str:
         """The last lines of the server's log, without secrets."""

@@ -6,6 +6,7 @@ import tomllib
 import zipfile
 from pathlib import Path
 
+import pytest
 from setuptools.build_meta import build_wheel
 
 ROOT = Path(__file__).parents[1]
@@ -20,6 +21,7 @@ def test_every_package_is_named():
     assert all((folder / "__init__.py").is_file() for folder in sources), "a folder of sources without __init__.py is no package"
 
 
+@pytest.mark.filterwarnings("ignore")  # setuptools wonders at a folder of data inside a package
 def test_a_wheel_holds_every_source_and_every_file_that_lies_in_a_package(tmp_path, monkeypatch):
     """Built from a copy, as `pip install .` builds it: nothing is written into the repository."""
     copy = tmp_path / "source"

@@ -82,7 +82,7 @@ def sweep(
 def ui(
     folder: SweepFolder = Path("runs/demo"),
     host: Annotated[str, typer.Option(help="Address to listen on; loopback unless told otherwise.")] = "127.0.0.1",
-    port: Annotated[int, typer.Option(min=0, max=65535, help="Port; a free one is taken where it is busy.")] = 5000,
+    port: Annotated[int | None, typer.Option(min=0, max=65535, help="Port; 5000 by default, or a free one where that is taken.")] = None,
 ) -> None:
     """Opens the MLflow UI on a sweep's store, on loopback, until Ctrl-C."""
     from sweeps import ui

@@ -89,10 +89,13 @@ def test_the_ui_serves_the_sweeps_store_and_stops_on_ctrl_c(tmp_path, monkeypatc
     with socket.socket() as other:
         other.bind(("127.0.0.1", taken))
         other.listen()
-        code = "import sys; from pathlib import Path; from sweeps.ui import ui; ui(Path(sys.argv[1]), port=int(sys.argv[2]))"
+        with pytest.raises(InputError, match=f"--port: {taken} is taken on 127.0.0.1"):
+            ui(tmp_path, port=taken)
+        code = "import sys; from pathlib import Path; from sweeps import ui; ui.PORT = int(sys.argv[2]); ui.ui(Path(sys.argv[1]))"
         process = subprocess.Popen([sys.executable, "-c", code, tmp_path, str(taken)], stderr=subprocess.PIPE, text=True)
-        lines = [process.stderr.readline(), process.stderr.readline()]
-        page = lines[1].split()[2]
+        lines = [process.stderr.readline() for _ in range(3)]
+        assert lines[0].startswith(f"Port {taken} is taken: ")
+        page = lines[2].split()[2]
         assert page.endswith("/#/experiments/1/runs?workflowType=machine_learning&viewStateShareKey=0123456789ab")
         url = page.partition("/#")[0]
         assert url.startswith("http://127.0.0.1:") and not url.endswith(f":{taken}")
