@@ -108,8 +108,7 @@ class Server:
         )
 
     def wait_until_up(self) -> None:
-        deadline = time.monotonic() + PORT = 5000
-START_SECONDS
+        deadline = time.monotonic() + START_SECONDS
         while time.monotonic() < deadline:
             if self.process.poll() is not None:
                 raise StockpotError(f"the MLflow server did not start:\n{self.tail()}")
@@ -118,8 +117,7 @@ START_SECONDS
                     return
             except OSError:
                 time.sleep(0.2)
-        raise StockpotError(f"the MLflow server did not answer on {self.url} within {PORT = 5000
-START_SECONDS} s")
+        raise StockpotError(f"the MLflow server did not answer on {self.url} within {START_SECONDS} s")
 
     def tail(self) -> str:
         """The last lines of the server's log, without secrets."""
