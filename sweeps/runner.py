@@ -332,9 +332,12 @@ class Sweep:
 def _same(recorded: dict[str, Any], now: dict[str, Any], allow_changed_code: bool) -> None:
     """A sweep goes on with the data it began with, and with its code unless told otherwise."""
     problems = []
-    for what, cure in (("data", "restore the corpora, or start a new sweep"),
-                       ("code", "pass --allow-changed-code if the change cannot alter what a trial computes")):  # fmt: skip
-        if recorded[what] != now[what] and not (what == "code" and allow_changed_code):
-            problems.append(Problem(f"--resume: {what}", f"differs from what the sweep began with: {cure}"))
+    parts = [name for name in dict.fromkeys((*recorded["data"], *now["data"])) if recorded["data"].get(name) != now["data"].get(name)]
+    if parts:
+        problems.append(Problem("--resume: data", f"{', '.join(parts)} differs from what the sweep began with: restore the corpora, or "
+                                "start a new sweep"))  # fmt: skip
+    if recorded["code"] != now["code"] and not allow_changed_code:
+        problems.append(Problem("--resume: code", "differs from what the sweep began with: pass --allow-changed-code if the change "
+                                "cannot alter what a trial computes"))  # fmt: skip
     if problems:
         raise InputError(problems)

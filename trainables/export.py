@@ -115,7 +115,8 @@ Documents need their chunks (character spans), so that each vector knows the who
     model.documents([text], [[(0, 812), (812, 1630)]], precision="int8", dimension=128)
 
 `AutoModel.from_pretrained(".")` gives the transformer alone. Its embedding has one row more than the
-tokenizer has tokens: the separator between chunks, id {about.frame.separator}, which no text can produce.
+tokenizer has tokens: the separator between chunks, id {about.frame.separator}, which no text can produce. That
+transformers calls `projection.weight` unexpected is right: it is the head, which `AutoModel` does not know.
 A document longer than {about.frame.window} tokens is read in overlapping windows; a query longer than that
 is cut.
 """

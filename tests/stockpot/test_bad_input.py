@@ -110,8 +110,12 @@ def test_wrong_requests_of_evaluate(said, golden, arguments, words):
     assert all(word in err for word in words), err
 
 
-def test_a_folder_without_a_sweep(said, tmp_path):
-    for command in ("status", "soup", "sync", "ui"):
-        code, out, err = said(command, tmp_path)
-        assert code != 0 and out == "" and str(tmp_path) in err
-    assert list(tmp_path.iterdir()) == []
+def test_a_folder_without_a_sweep(said, golden, tmp_path):
+    file = tmp_path / "file"
+    file.touch()
+    for command in (["status"], ["soup"], ["report"], ["gc"], ["stop"], ["sync"], ["ui"], ["compare", golden],
+                    ["evaluate", "bm25", "--sweep"], ["evaluate", "--suite", "q2c", "--backfill"]):  # fmt: skip
+        for folder in (tmp_path, tmp_path / "nowhere", file):
+            code, out, err = said(*command, folder)
+            assert code == 2 and out == "" and str(folder) in err, (command, err)
+    assert list(tmp_path.iterdir()) == [file]
