@@ -110,12 +110,13 @@ def test_wrong_requests_of_evaluate(said, golden, arguments, words):
     assert all(word in err for word in words), err
 
 
-def test_a_folder_without_a_sweep(said, golden, tmp_path):
+def test_a_folder_without_a_sweep(said, tmp_path):
     file = tmp_path / "file"
     file.touch()
-    for command in (["status"], ["soup"], ["report"], ["gc"], ["stop"], ["sync"], ["ui"], ["compare", golden],
+    for command in (["status"], ["soup"], ["report"], ["gc"], ["stop"], ["sync"], ["ui"],
                     ["evaluate", "bm25", "--sweep"], ["evaluate", "--suite", "q2c", "--backfill"]):  # fmt: skip
         for folder in (tmp_path, tmp_path / "nowhere", file):
             code, out, err = said(*command, folder)
             assert code == 2 and out == "" and str(folder) in err, (command, err)
+            assert said("compare", folder, folder)[0] == 2
     assert list(tmp_path.iterdir()) == [file]
