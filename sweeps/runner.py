@@ -250,12 +250,13 @@ class Sweep:
         resources = self.config.resources
         bundle, labels = trial_bundle(resources)
         where = {"bundle_label_selector": [labels]} if labels else {}
+        scheduler = ConductedScheduler(conductor, on_report, on_turn)
         with tempfile.TemporaryDirectory(prefix="stockpot-tune-") as scratch:  # Tune's own files: the ledger needs none of them
             tuner = Tuner(
                 with_resources(TuneTrial, PlacementGroupFactory([bundle], **where)),
                 tune_config=TuneConfig(
-                    search_alg=ConductedSearch(conductor, job_of, on_turn),
-                    scheduler=ConductedScheduler(conductor, on_report, on_turn),
+                    search_alg=ConductedSearch(conductor, job_of, on_turn, scheduler.make_room),
+                    scheduler=scheduler,
                     num_samples=-1,
                     reuse_actors=True,
                 ),

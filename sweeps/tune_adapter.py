@@ -30,14 +30,18 @@ NO_STORAGE = (errno.ENOSPC, errno.EDQUOT, errno.EROFS)
 
 
 class ConductedSearch(Searcher):
-    """`job_of(trial)` is the config that Tune hands to the trial's worker; `on_turn()` is called while Tune waits for one."""
+    """`job_of(trial)` is the config that Tune hands to the trial's worker; `on_turn()` is called while Tune waits for one,
+    and `make_room()`, since Tune then looks at nothing else."""
 
-    def __init__(self, conductor: Conductor, job_of: Callable[[Trial], dict[str, Any]], on_turn: Callable[[], None]):
+    def __init__(
+        self, conductor: Conductor, job_of: Callable[[Trial], dict[str, Any]], on_turn: Callable[[], None], make_room: Callable[[], None],
+    ):  # fmt: skip
         super().__init__(metric="until", mode="max")
-        self._conductor, self._job_of, self._on_turn = conductor, job_of, on_turn
+        self._conductor, self._job_of, self._on_turn, self._make_room = conductor, job_of, on_turn, make_room
 
     def suggest(self, trial_id: str) -> dict[str, Any] | str | None:
         self._on_turn()
+        self._make_room()
         following = self._conductor.next_trial()
         if following is Next.DONE:
             # Not while trials are under way: one whose worker dies may have to be handed out again.
@@ -63,9 +67,11 @@ class ConductedScheduler(TrialScheduler):
         super().__init__()
         self._conductor, self._on_report, self._on_turn = conductor, on_report, on_turn
         self._waiting: dict[TuneTrial, int] = {}
+        self._controller: Any = None  # Tune's own, once there is a trial
 
     def on_trial_add(self, tune_controller: Any, trial: TuneTrial) -> None:
         """Nothing to plan: the conductor chose it."""
+        self._controller = _whole(tune_controller)
 
     def on_trial_result(self, tune_controller: Any, trial: TuneTrial, result: dict[str, Any]) -> str:
         self._on_report(trial.config["ordinal"], result)
@@ -86,15 +92,21 @@ class ConductedScheduler(TrialScheduler):
         if self._conductor.stopping:
             self._end_if_held(tune_controller)
             return None
-        controller = getattr(tune_controller, "_tune_controller", tune_controller)
-        self._release(controller)
-        if controller._actor_cache.num_cached_objects and self._needs_no_warm_workers():
-            controller._cleanup_cached_actors(force_all=True)
+        self._release(_whole(tune_controller))
+        self.make_room()
         return next((trial for trial in tune_controller.get_trials() if trial.status == TuneTrial.PENDING), None)
 
-    def _needs_no_warm_workers(self) -> bool:
-        """No trial comes any more; or they keep CPUs that evaluations wait for, and the next proposal waits for the evaluations."""
-        return self._conductor.is_done or (self._conductor.is_idle and not _has_lane(self._conductor.config.resources))
+    def make_room(self) -> None:
+        """Ends the warm workers when no trial comes any more; also where an idle sweep's evaluations wait for their CPUs:
+        the next proposal waits for the evaluations."""
+        if self._controller is None:
+            return
+        starved = self._conductor.is_idle and not _has_lane(self._conductor.config.resources)
+        if (starved or self._conductor.is_done) and self._controller._actor_cache.num_cached_objects:
+            self._controller._cleanup_cached_actors(force_all=True)
+        if starved and self._controller._stopping_actors:
+            self._controller._actor_manager.next(timeout=0)  # their CPUs are free once Tune has seen their end
+            self._controller._cleanup_stopping_actors()
 
     def _end_if_held(self, controller: Any) -> None:
         """Ends the sweep's loop, as Ctrl-C does, when every trial that runs waits at a checkpoint."""
@@ -124,7 +136,7 @@ class ConductedScheduler(TrialScheduler):
         """`ERROR` is what a trial is that Tune is about to queue again. Any other it gives up, even one with restarts left
         whose warm worker died before it had taken the trial over; that one is handed out anew."""
         self._waiting.pop(trial, None)
-        controller = getattr(tune_controller, "_tune_controller", tune_controller)
+        controller = _whole(tune_controller)
         controller._resetting_trials.discard(trial)  # Tune forgets to, and would wait for its worker for ever
         controller._cleanup_cached_actors(force_all=True)  # those of the same node are dead as well
         ordinal, error = trial.config["ordinal"], _error_of(trial)
@@ -149,6 +161,11 @@ class ConductedScheduler(TrialScheduler):
         """Nothing to save: a new scheduler starts from the ledger."""
 
     restore = save
+
+
+def _whole(tune_controller: Any) -> Any:
+    """The controller behind the few methods that Tune shows to schedulers."""
+    return getattr(tune_controller, "_tune_controller", tune_controller)
 
 
 def _has_lane(resources: Resources) -> bool:

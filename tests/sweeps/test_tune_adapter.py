@@ -41,9 +41,18 @@ class Controller:
 
     def __init__(self, cached: int = 0, resetting: set | None = None):
         self._actor_cache, self._resetting_trials, self.freed = SimpleNamespace(num_cached_objects=cached), resetting or set(), 0
+        self._stopping_actors, self.looks = {}, 0
+        self._actor_manager = SimpleNamespace(next=self._next)
 
     def _cleanup_cached_actors(self, force_all: bool) -> None:
         self.freed += force_all
+        self._stopping_actors = {"one": 0.0}
+
+    def _next(self, timeout: float) -> None:
+        self.looks += 1
+
+    def _cleanup_stopping_actors(self) -> None:
+        """Kills those that do not end by themselves."""
 
     def get_trials(self) -> list:
         return []
@@ -85,7 +94,7 @@ def test_a_trial_whose_worker_died_goes_on_until_its_restarts_are_used_up(tmp_pa
 
 def test_the_search_is_over_only_when_no_trial_may_come_back():
     def suggested(conductor: Conductor):
-        return ConductedSearch(conductor, lambda trial: {}, lambda: None).suggest("x")
+        return ConductedSearch(conductor, lambda trial: {}, lambda: None, lambda: None).suggest("x")
 
     assert suggested(Conductor(is_idle=False)) is None
     assert suggested(Conductor(is_idle=True)) == ConductedSearch.FINISHED
@@ -101,5 +110,9 @@ def test_the_search_is_over_only_when_no_trial_may_come_back():
 def test_warm_workers_let_go_of_their_cpus_where_evaluations_would_wait_for_ever(monkeypatch, cluster, idle, done, freed):
     monkeypatch.setattr(tune_adapter.ray, "cluster_resources", lambda: cluster)
     controller = Controller(cached=2)
-    assert scheduler(Conductor(idle, done)).choose_trial_to_run(controller) is None
+    chosen = scheduler(Conductor(idle, done))
+    chosen.make_room()  # before any trial
+    chosen.on_trial_add(SimpleNamespace(_tune_controller=controller), None)
+    assert chosen.choose_trial_to_run(controller) is None
     assert controller.freed == freed
+    assert controller.looks == (freed and not done), "Tune itself looks while trials run or end"
