@@ -25,6 +25,8 @@ from trainables.loop import Loop
 from trainables.recipe import LoopRecipe
 from trainables.trainers import trainer_of
 
+PATIENCE = 30.0  # seconds that a helper has to end
+
 
 class Crew:
     """Trains the trial of `job`, a TuneTrial's config, in `size` processes; `loop` is this process's part.
@@ -36,6 +38,8 @@ class Crew:
         self._helpers: list[multiprocessing.Process] = []
         self._orders: list[Connection] = []
         self._closing = False
+        # As long as the crew works: torch.distributed meets there again and again.
+        self._meeting = tempfile.TemporaryDirectory(prefix="stockpot-crew-") if size > 1 else None
         try:
             if size > 1:
                 self._assemble(size, (job, recipe, up_to, exploit))
@@ -56,23 +60,24 @@ class Crew:
         for order in self._orders:
             order.close()  # which they see
         for helper in self._helpers:
-            helper.join()
-        if self._helpers:
+            helper.join(PATIENCE)
+            helper.kill()  # where it waits in vain for this process, which failed alone
+        if self._meeting:
             dist.destroy_process_group()
+            self._meeting.cleanup()
 
     def _assemble(self, size: int, work: tuple) -> None:
         context = multiprocessing.get_context("spawn")
-        with tempfile.TemporaryDirectory(prefix="stockpot-crew-") as folder:
-            meeting = f"{folder}/meeting"
-            for rank in range(1, size):
-                orders, mine = context.Pipe(duplex=False)
-                helper = context.Process(target=_help, args=(rank, size, meeting, orders, *work), daemon=True, name=f"helper {rank}")
-                helper.start()
-                orders.close()
-                threading.Thread(target=self._end_with, args=(helper,), daemon=True).start()
-                self._helpers.append(helper)
-                self._orders.append(mine)
-            _join(0, size, meeting)
+        meeting = f"{self._meeting.name}/meeting"
+        for rank in range(1, size):
+            orders, mine = context.Pipe(duplex=False)
+            helper = context.Process(target=_help, args=(rank, size, meeting, orders, *work), daemon=True, name=f"helper {rank}")
+            helper.start()
+            orders.close()
+            threading.Thread(target=self._end_with, args=(helper,), daemon=True).start()
+            self._helpers.append(helper)
+            self._orders.append(mine)
+        _join(0, size, meeting)
 
     def _end_with(self, helper: multiprocessing.Process) -> None:
         wait([helper.sentinel])

@@ -25,7 +25,7 @@ def config(family_corpus, training_folder, tiny_base, tmp_path, monkeypatch):
     native.write(family_corpus, tmp_path / "inline")
 
     def make(name: str, processes: int, **fields) -> dict:
-        recipe = Recipe(steps=4, checkpoint_every=2, documents_per_batch=5, **fields).model_dump(mode="json")
+        recipe = Recipe(**{"steps": 4, "checkpoint_every": 2, "documents_per_batch": 5, **fields}).model_dump(mode="json")
         return {
             "ordinal": 0, "trainer": None, "recipe": recipe, "trust_remote_code": False, "chunking": "sentence",
             "data": str(training_folder), "base": str(tiny_base), "inline": str(tmp_path / "inline"), "folder": str(tmp_path / name),
@@ -71,13 +71,13 @@ def test_a_reused_worker_gets_a_crew_of_its_own(config):
 
 
 def test_what_meets_every_process_is_told_once_and_ends_the_helpers(config):
-    refused = TuneTrial(config("refused", 6))
+    refused = TuneTrial(config("refused", 3, documents_per_batch=2))
     assert "each needs at least one document" in refused.step()["failed"]
     assert refused._crew is None
     diverged = TuneTrial(config("diverged", 2, learning_rate=1e30, warmup_steps=0))
     result = diverged.step()
     result = result if "failed" in result else diverged.step()
-    assert "is" in result["failed"] and "nan" in result["failed"].lower()
+    assert "nan" in result["failed"].lower()
     [helper] = diverged._crew._helpers
     diverged.stop()
     assert not helper.is_alive()
@@ -91,7 +91,7 @@ def test_without_its_helper_a_trial_ends(config, monkeypatch):
     [helper] = trial._crew._helpers
     os.kill(helper.pid, signal.SIGKILL)
     assert ended.wait(60)
-    trial._crew._closing = True
+    trial.stop()
 
 
 ALONE = """
