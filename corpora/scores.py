@@ -110,21 +110,23 @@ def write(path: Path, pairs: Iterable[PairRows]) -> None:
 def read(path: Path) -> TeacherScores:
     """Checked scores; a file that somebody else wrote may hold its rows in any order, and spans repeatedly."""
     path = Path(path)
-    try:
-        table = pq.read_table(path, read_dictionary=["query", "document"])
-    except (OSError, pa.ArrowException) as error:
-        raise InputError(Problem(str(path), f"is no readable parquet file: {str(error).splitlines()[0]}")) from None
-    missing = [name for name in ("query", "document", "start", "end", "score") if name not in table.column_names]
-    if missing:
-        raise InputError(
-            Problem(str(path), f"lacks the columns {', '.join(missing)}; it has {', '.join(table.column_names)}")
-        )
-    table = _typed(path, table)
+    check(path)
+    table = _typed(path, pq.read_table(path, read_dictionary=["query", "document"]))
     columns = {name: table[name].to_numpy() for name in ("start", "end", "score")}
     _refuse(path, columns)
     if not _in_order(table, columns):
         table = _ordered(table, columns)
     return TeacherScores(path, table)
+
+
+def check(path: Path) -> None:
+    """Refuses what is no file of scores, by its columns alone: no row is read."""
+    try:
+        names = pq.read_schema(path).names
+    except (OSError, pa.ArrowException) as error:
+        raise InputError(Problem(str(path), f"is no readable parquet file: {str(error).splitlines()[0]}")) from None
+    if missing := [name for name in ("query", "document", "start", "end", "score") if name not in names]:
+        raise InputError(Problem(str(path), f"lacks the columns {', '.join(missing)}; it has {', '.join(names)}"))
 
 
 def _typed(path: Path, table: pa.Table) -> pa.Table:

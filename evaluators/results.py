@@ -122,9 +122,13 @@ class Results:
 
     @classmethod
     def from_parquet(cls, path: Path) -> Results:
+        import pyarrow as pa
         import pyarrow.parquet as pq
 
-        table = pq.read_table(path)
+        try:
+            table = pq.read_table(path)
+        except (OSError, pa.ArrowException) as error:
+            raise InputError(Problem(str(path), f"is no readable parquet file: {str(error).splitlines()[0]}")) from None
         beside = json.loads((table.schema.metadata or {}).get(b"stockpot", b"{}"))
         if "encoder" not in beside:
             raise InputError(Problem(str(path), "holds no results: expected a file that `Results.to_parquet` wrote"))

@@ -88,6 +88,9 @@ def _encoder(encoder: str) -> dict[str, Any]:
 
     folder = encoder_folder(encoder)
     try:
-        return json.loads((folder / "config.json").read_text(encoding="utf-8"))
+        about = json.loads((folder / "config.json").read_text(encoding="utf-8"))
+        if not isinstance(about, dict):
+            raise ValueError("it holds no object")
+        return about
     except (OSError, ValueError) as error:
         raise InputError(Problem("--encoder", f"{folder}: config.json cannot be read ({error})")) from None

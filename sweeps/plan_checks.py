@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from corpora.errors import Problem
+from corpora import scores
+from corpora.errors import InputError, Problem
 from sweeps.config import SweepConfig
 from sweeps.plan_inputs import Splits
 from sweeps.space import candidates, default_of
@@ -19,6 +20,11 @@ def teacher_problems(config: SweepConfig) -> Iterator[Problem]:
         yield Problem("teacher.path", f"is missing: a teacher of kind {teacher.kind} lies somewhere")
     elif teacher.kind == "file" and not Path(teacher.path).is_file():
         yield Problem("teacher.path", f"{teacher.path} is no file")
+    elif teacher.kind == "file":
+        try:
+            scores.check(Path(teacher.path))
+        except InputError as error:
+            yield from (Problem("teacher.path", str(problem)) for problem in error.problems)
     elif teacher.kind != "file" and not Path(teacher.path).is_dir():
         yield Problem("teacher.path", f"{teacher.path} is no folder")
 

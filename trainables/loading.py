@@ -11,7 +11,9 @@ from typing import Any
 import torch
 from torch import nn
 
-from corpora.errors import InputError, Problem
+from corpora.errors import InputError, Problem, StockpotError
+
+WHAT = "a transformers encoder"
 
 
 @contextlib.contextmanager
@@ -28,6 +30,18 @@ def quiet() -> Iterator[None]:
         logging.set_verbosity(level)
         if bars:
             logging.enable_progress_bar()
+
+
+@contextlib.contextmanager
+def as_input(folder: Path, what: str) -> Iterator[None]:
+    """Whatever a library raises at somebody else's folder, as one problem of the input."""
+    try:
+        yield
+    except (StockpotError, MemoryError, torch.OutOfMemoryError):
+        raise
+    except Exception as error:  # JSON, Unicode, types, safetensors: the libraries let all through
+        first = (str(error).strip().splitlines() or [""])[0]
+        raise InputError(Problem(str(folder), f"cannot be loaded as {what}: {type(error).__name__}: {first}")) from error
 
 
 _TRUSTED: ContextVar[bool] = ContextVar("trusted", default=False)
@@ -51,10 +65,10 @@ def encoder_settings(folder: Path) -> Any:
     from transformers import AutoConfig
 
     try:
-        with quiet():
+        with quiet(), as_input(folder, WHAT):
             return AutoConfig.from_pretrained(folder, local_files_only=True, trust_remote_code=_TRUSTED.get())
-    except ValueError as error:
-        if "trust_remote_code" not in str(error):
+    except InputError as error:
+        if "trust_remote_code" not in str(error.__cause__):
             raise
         raise InputError(Problem(str(folder), "its encoder is code of its own, which runs only where the sweep says "
                                  "`student.trust_remote_code: true`: read the folder's *.py first")) from None  # fmt: skip
@@ -65,7 +79,7 @@ def encoder_from_config(folder: Path, attention: str) -> nn.Module:
     from transformers import AutoModel
 
     config = encoder_settings(folder)
-    with quiet(), torch.random.fork_rng():
+    with quiet(), as_input(folder, WHAT), torch.random.fork_rng():
         return AutoModel.from_config(config, attn_implementation=attention, trust_remote_code=_TRUSTED.get()).eval()
 
 
@@ -73,7 +87,7 @@ def pretrained_encoder(folder: Path, config: Any) -> nn.Module:
     """float32 weights from safetensors; those that `config` has no place for (layers beyond its own) stay out."""
     from transformers import AutoModel
 
-    with quiet(), torch.random.fork_rng():
+    with quiet(), as_input(folder, WHAT), torch.random.fork_rng():
         return AutoModel.from_pretrained(
             folder, config=config, dtype=torch.float32, use_safetensors=True, local_files_only=True,
             trust_remote_code=_TRUSTED.get(),

@@ -13,6 +13,7 @@ from corpora.chunks import ChunkTable
 from corpora.documents import Corpus
 from corpora.errors import InputError, Problem
 from corpora.tokens import Tokenizer
+from trainables.loading import as_input
 from evaluators.encoder import Encoded, Watch, unwatched
 
 SLICE = 512
@@ -46,7 +47,8 @@ class SentenceTransformerEncoder:
             raise InputError(Problem(str(folder / "modules.json"), "no such file: a sentence-transformers folder has one; "
                                      "a plain transformers encoder is evaluated as late:FOLDER"))
         logging.getLogger("sentence_transformers").setLevel(logging.ERROR)
-        model = SentenceTransformer(str(folder), device=device, local_files_only=True)
+        with as_input(folder, "a sentence-transformers folder"):
+            model = SentenceTransformer(str(folder), device=device, local_files_only=True)
         if not hasattr(model.tokenizer, "backend_tokenizer"):
             raise InputError(Problem(str(folder), "has no fast tokenizer (tokenizer.json), which counts its tokens"))
         return cls(model, name or folder.name)

@@ -120,6 +120,48 @@ def test_nothing_to_resume_in_storage_either(tmp_path):
         (["sweep", "TINY", "--out="], "--out"),
     ],
 )
+GARBAGE = {"empty": b"", "bytes": b"\x00\xff\xfe", "an object": b"{}", "null": b"null", "a list": b'[1, "x"]', "a number": b"7", "NaN": b'{"a": NaN}',
+           "cut parquet": b"PAR1 cut PAR1", "cut NumPy": b"\x93NUMPY cut"}  # fmt: skip
+ANY_FILE = {
+    "needles": ["evaluate", "bm25", "--corpus", "GOLDEN", "--suite", "needle", "--needles", "FILE"],
+    "expansions": ["evaluate", "bm25", "--corpus", "GOLDEN", "--suite", "needle", "--needle-expansions", "FILE"],
+    "vectors": ["evaluate", "--vectors", "FILE", "--corpus", "GOLDEN"],
+    "suite file": ["evaluate", "bm25", "--corpus", "GOLDEN", "--suite-file", "FILE"],
+    "tokenizer": ["evaluate", "bm25", "--corpus", "GOLDEN", "--chunking", "tokens:5", "--tokenizer", "FOLDER"],
+    "transformers": ["evaluate", "isolated:FOLDER", "--corpus", "GOLDEN", "--suite", "q2d"],
+    "sentence-transformers": ["evaluate", "sentence-transformers:FOLDER", "--corpus", "GOLDEN", "--suite", "q2d"],
+    "checkpoint": ["evaluate", "FOLDER", "--corpus", "GOLDEN", "--suite", "q2d"],
+    "verify": ["checkpoint", "verify", "FOLDER"],
+    "compare": ["compare", "FILE", "FILE"],
+    "plan": ["plan", "FILE"],
+    "noise": ["plan", "TINY", "--noise", "FILE"],
+    "teacher": ["plan", "TEACHER"],
+    "cluster": ["cluster", "render", "slurm", "FILE"],
+    "squad": ["corpus", "import", "squad", "FILE", "OUT"],
+    "span-csv": ["corpus", "import", "span-csv", "FILE", "OUT"],
+    "beir": ["corpus", "import", "beir", "FOLDER", "OUT"],
+    "conteb": ["corpus", "import", "conteb", "FOLDER", "OUT"],
+}
+
+
+@pytest.mark.parametrize("what", ANY_FILE)
+@pytest.mark.filterwarnings("ignore")
+def test_any_file_where_another_is_wanted_is_refused_in_words(said, golden, tiny_yaml, tmp_path, what):
+    for kind, content in GARBAGE.items():
+        folder = tmp_path / kind
+        (folder / "qrels").mkdir(parents=True)
+        for name in ("config.json", "tokenizer.json", "tokenizer_config.json", "model.safetensors", "modules.json", "manifest.json",
+                     "corpus.jsonl", "queries.jsonl", "queries.parquet", "documents.parquet", "qrels/test.tsv"):  # fmt: skip
+            (folder / name).write_bytes(content)
+        (folder / "teacher.yaml").write_text(f"name: x\ncorpora: {{train: {golden}, dev: {golden}}}\nsearch: {{trials: 1}}\n"
+                                             "teacher: {kind: file, path: manifest.json}\n")  # fmt: skip
+        places = {"GOLDEN": golden, "TINY": tiny_yaml, "FILE": folder / "manifest.json", "TEACHER": folder / "teacher.yaml",
+                  "OUT": tmp_path / "out"}  # fmt: skip
+        arguments = [str(places.get(one, one)).replace("FOLDER", str(folder)) for one in ANY_FILE[what]]
+        code, out, err = said(*arguments)
+        assert code in (1, 2) and out == "" and "error" in err and not (tmp_path / "out").exists(), (kind, out, err)
+
+
 def test_an_empty_argument_is_no_folder(said, tiny_yaml, tmp_path, monkeypatch, arguments, option):
     monkeypatch.chdir(tmp_path)
     code, out, err = said(*(str(tiny_yaml) if one == "TINY" else one for one in arguments))
