@@ -15,6 +15,7 @@ from sweeps.config import SweepConfig
 from sweeps.ledger_state import LedgerState
 from sweeps.noise import Noise, noise_of
 from sweeps.runner import Sweep
+from sweeps.sweep_folder import check_unused
 
 
 def run_whole_sweep(
@@ -23,6 +24,7 @@ def run_whole_sweep(
 ) -> None:
     """Trains, evaluates, logs, soups; the table on stdout, or one JSON object. `noise` is kept in the sweep's folder."""
     folder = out.absolute()
+    check_unused(folder)
     if noise and (resume or not (folder / "ledger" / "events").exists()):  # another sweep's folder is refused below
         noise.write(folder)
     with Progress(folder) as progress:
