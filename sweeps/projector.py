@@ -115,7 +115,7 @@ class Projector:
     def _words(self, error: Exception) -> str:
         lines = str(error).strip().splitlines() or [type(error).__name__]
         caused = re.search(r"\(Caused by \w+\([\"'](.*)[\"']\)\)", lines[0])  # requests' words for what a socket said
-        reason = f"does not answer: {re.sub(r'[[]Errno -?[0-9]+[]] ', '', caused[1].rpartition(': ')[2])}" if caused else lines[0]
+        reason = f"does not answer: {re.sub(r'.Errno -?[0-9]+. ', '', caused[1].rpartition(': ')[2])}" if caused else lines[0]
         return mlflow_store.masked(reason, self.uri)[:500]
 
 
