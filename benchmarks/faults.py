@@ -4,7 +4,7 @@
 
 Run n is decided by the seed n alone. After each the sweep must have ended, with the ledger of the undisturbed one, exactly
 one MLflow run a trial, every metric once and as the ledger has it, no process and no placement group left. Prints a table:
-what was killed, how often, what was lost. A run takes about half a minute on two quiet cores. Needs PostgreSQL.
+what was killed, how often, what was lost. A run takes about a minute on two cores. Needs PostgreSQL.
 """
 
 from __future__ import annotations
