@@ -21,19 +21,27 @@ def test_a_machine_that_runs_these_tests_is_well(tmp_path):
     assert not [finding for finding in told["findings"] if finding["state"] == "problem"]
 
 
-def test_what_is_broken_is_said_with_its_cure_and_no_secret(tmp_path, tiny_yaml):
+def test_what_is_broken_is_said_with_its_cure(tmp_path, tiny_yaml):
     content = yaml.safe_load(tiny_yaml.read_text())
     broken = tmp_path / "sweep.yaml"
     broken.write_text(yaml.safe_dump({
-        **content, "mlflow": {"uri": "http://someone:S3CRET@127.0.0.1:9"}, "notify": {"webhook": "env:NO_SUCH_HOOK"},
+        **content, "mlflow": {"uri": "http://127.0.0.1:9"}, "notify": {"webhook": "env:NO_SUCH_HOOK"},
         "student": {**content["student"], "encoder": str(tmp_path / "nowhere")},
     }))  # fmt: skip
     done = stockpot("doctor", broken, check=False, timeout=300, env={"RAY_ADDRESS": "127.0.0.1:9"})
-    assert done.returncode == 1 and "Traceback" not in done.stderr and "S3CRET" not in done.stdout + done.stderr
+    assert done.returncode == 1 and "Traceback" not in done.stderr
     lines = done.stdout.splitlines()
     problems = [line.split()[1].rstrip(":") for line in lines if line.startswith("problem")]
     assert problems == ["weights", "MLflow", "webhook", "Ray"]
     assert "NO_SUCH_HOOK" in done.stdout and "nowhere" in done.stdout and "correct mlflow.uri" in done.stdout
+
+
+def test_a_password_in_a_uri_is_refused_and_not_repeated(tmp_path, tiny_yaml):
+    broken = tmp_path / "sweep.yaml"
+    content = yaml.safe_load(tiny_yaml.read_text())
+    broken.write_text(yaml.safe_dump({**content, "mlflow": {"uri": "http://someone:S3CRET@127.0.0.1:9"}}))
+    done = stockpot("doctor", broken, check=False, timeout=300)
+    assert done.returncode == 2 and "mlflow.uri" in done.stderr and "S3CRET" not in done.stdout + done.stderr
 
 
 def test_a_package_out_of_range_is_named(monkeypatch):
