@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-import sys
+from functools import partial
 
 import pytest
 import yaml
@@ -11,7 +11,6 @@ from jsonschema import Draft202012Validator
 
 from corpora import native
 from corpora.documents import Corpus, Document, Query, Target
-from stockpot.cli import main
 from sweeps import config
 from sweeps.plan import plan
 from sweeps.schema import schema
@@ -24,23 +23,12 @@ def encoder(tmp_path):
 
 
 @pytest.fixture
-def said(capsys, monkeypatch, tmp_path):
-    """Runs `stockpot init ARGUMENTS` in an empty folder: (exit code, stdout, stderr)."""
+def said(said, monkeypatch, tmp_path):
+    """Runs `stockpot init ARGUMENTS` in an empty folder: (exit code, stdout, stderr on one line)."""
     here = tmp_path / "here"
     here.mkdir()
     monkeypatch.chdir(here)
-
-    def run(*arguments: object) -> tuple[int, str, str]:
-        monkeypatch.setattr(sys, "argv", ["stockpot", "init", *map(str, arguments)])
-        try:
-            main()
-            code = 0
-        except SystemExit as ended:
-            code = ended.code or 0
-        out, err = capsys.readouterr()
-        return code, out, " ".join(err.split())
-
-    return run
+    return partial(said, "init")
 
 
 def a_corpus(folder, documents: int = 60, sentences: int = 8, answer: int = 1, start: int = 0, language: str | None = "en", answers: bool = True):
