@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import resource
 import shutil
@@ -22,12 +23,16 @@ from sweeps.sweep_folder import check_begun, check_unused
 from trainables import checkpoints
 
 
-@pytest.fixture
-def no_file_over(monkeypatch):
-    """Every write beyond so many bytes of a file fails, as on a full disk."""
+@contextlib.contextmanager
+def no_file_over(limit: int):
+    """Every write beyond so many bytes of a file fails, as on a full disk. (Inside a test only: the limit holds for
+    pytest's own report too, and its output is often a file.)"""
     before = resource.getrlimit(resource.RLIMIT_FSIZE)
-    yield lambda limit: resource.setrlimit(resource.RLIMIT_FSIZE, (limit, before[1]))
-    resource.setrlimit(resource.RLIMIT_FSIZE, before)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (limit, before[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
 
 
 @pytest.mark.parametrize("closed", [">&-", "<&- >&- 2>&-"])
@@ -44,9 +49,9 @@ def test_a_result_that_cannot_be_written():
     assert done.returncode == 1 and "Traceback" not in done.stderr and "no space left on device" in done.stderr
 
 
-def test_a_full_disk_is_told_in_a_line_that_names_the_file(said, no_file_over, tiny_yaml, tmp_path):
-    no_file_over(50_000)
-    code, out, err = said("prepare", tiny_yaml, "--out", tmp_path / "out")
+def test_a_full_disk_is_told_in_a_line_that_names_the_file(said, tiny_yaml, tmp_path):
+    with no_file_over(50_000):
+        code, out, err = said("prepare", tiny_yaml, "--out", tmp_path / "out")
     assert code == 1 and out == "" and f"error {tmp_path / 'out'}" in err and err.endswith("documents.jsonl: file too large")
 
 
@@ -65,12 +70,10 @@ def rows(count: int) -> scores.PairRows:
 
 
 @pytest.mark.parametrize("writer", WRITERS)
-def test_every_writer_names_what_it_could_not_write(no_file_over, tmp_path, writer):
-    no_file_over(10_000)
-    with pytest.raises(OSError) as refused:
+def test_every_writer_names_what_it_could_not_write(tmp_path, writer):
+    with no_file_over(10_000), pytest.raises(OSError) as refused:
         WRITERS[writer](tmp_path / "made")
     assert str(refused.value.filename).startswith(str(tmp_path)) and refused.value.strerror
-    resource.setrlimit(resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
     assert writer == "safetensors" or list(tmp_path.iterdir()) == []  # nothing half written is left
 
 
