@@ -52,6 +52,7 @@ until scontrol show job "$JOB" | grep -q "Restarts=1"; do
   sleep 0.5
 done
 scontrol show job "$JOB" | grep -o "Restarts=[0-9]*"
+sleep 3  # slurmd revokes credentials to the second: a job that starts again within the second of its end is refused as killed
 while [ -n "$(state)" ]; do
   if [ "$(state)" = PENDING ]; then scontrol update JobId="$JOB" StartTime=now || true; fi  # else a requeued job waits two minutes
   sleep 0.5

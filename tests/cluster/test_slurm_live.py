@@ -46,7 +46,7 @@ def test_signalled_before_the_limit_queued_again_and_finished(folder):
     done = subprocess.run(
         [*NAMESPACES, "bash", str(here), *map(str, (folder, script, sweep, out))], capture_output=True, text=True, timeout=1100, env=environment,
     )  # fmt: skip
-    log = "\n".join(path.read_text() for path in folder.glob("lab-*.log"))
+    log = "\n".join(path.read_text() for path in [*folder.glob("lab-*.log"), folder / "slurmctld.log", folder / "slurmd.log"])
     assert done.returncode == 0, f"{done.stdout}\n{done.stderr}\n{log}"
     assert done.stdout.split() == ["Restarts=1", "JobState=COMPLETED"], f"{done.stdout}\n{log}"
     assert "queued again and resumes" in log
