@@ -87,12 +87,16 @@ class Results:
         return self.queries.set_index(["task", "query"])["family"]
 
     def abilities(self, metric: str, suite: str = "context") -> pd.DataFrame:
-        """ability, value, queries at full dimension and float32, and the overall row (ability `all`)."""
+        """ability, value, queries at full dimension and float32, over the queries that name one; `all` is all of these.
+
+        Empty where none does.
+        """
         values = self.values(suite, metric)
         ability = self.queries.set_index(["task", "query"])["ability"].reindex(values.index)
+        values, ability = values[ability.notna()], ability.dropna()
         found = values.groupby(ability.to_numpy(dtype=object)).agg(value="mean", queries="size").rename_axis("ability")
         overall = pd.DataFrame({"value": [values.mean()], "queries": [len(values)]}, index=["all"]).rename_axis("ability")
-        return pd.concat([found, overall]).reset_index()
+        return pd.concat([found, overall] if len(found) else [found]).reset_index()
 
     def domains(self, suite: str, metric: str = "nDCG@10") -> pd.DataFrame:
         """domain, value (mean of its tasks), tasks; the overall row (domain `all`) is the mean of all tasks."""

@@ -11,7 +11,7 @@ from evaluators import figures
 from evaluators.codes import bytes_per_vector
 from evaluators.report import words
 from evaluators.report.evidence import evaluated, headline
-from evaluators.report.parts import Section, table, wide
+from evaluators.report.parts import Section, Table, table, wide
 from evaluators.results import Results
 from evaluators.significance import paired_interval, sign_test
 from evaluators.suites import WHOLE, needle_figures
@@ -34,7 +34,7 @@ def sections_of(results: Sequence[Results]) -> list[Section]:
 
 
 def _conteb(results: Sequence[Results]) -> Section:
-    columns = _by_task(results, "conteb")
+    columns = _by_task(results, "conteb", NDCG)
     return Section("conteb: publishers' chunks", words.CONTEB, [wide("nDCG@10 by task", columns, "task")],
                    {"conteb-tasks": figures.task_bars(results, "conteb")})
 
@@ -43,7 +43,7 @@ def _domains(suite: str, title: str, text: str) -> Callable[[Sequence[Results]],
     def section(results: Sequence[Results]) -> Section:
         columns = {each.encoder: each.domains(suite).set_index("domain")["value"] for each in results}
         tables = [wide("nDCG@10 by domain (the mean of its tasks)", columns, "domain"),
-                  wide("nDCG@10 by task", _by_task(results, suite), "task")]
+                  wide("nDCG@10 by task", _by_task(results, suite, NDCG), "task")]
         if all(len(values) == 1 for values in columns.values()):  # no task has a domain
             tables = tables[1:]
         return Section(title, text, tables, {f"{suite}-domains": figures.domain_bars(results, suite)})
@@ -71,13 +71,14 @@ def _chunk_size(results: Sequence[Results]) -> Section:
     tests = pd.DataFrame([row for each in curves for row in _between_sizes(each)])
     return Section("Score against chunk size", words.CHUNK_SIZE,
                    [wide("nDCG@10, query to chunk", columns, "figure"),
+                    *_tables_by_task({chunking: _by_task(curves, "chunk-size", NDCG, chunking) for chunking in _chunkings(curves)}),
                     *([table("Paired tests between sizes", tests, labels=2)] if len(tests) else [])],
                    {"chunk-size": figures.chunk_size_curve(curves)} if curves else {})
 
 
 def _between_sizes(results: Results) -> list[dict[str, object]]:
     """Every size against the first: difference, its clustered interval, discordant queries and the exact sign test."""
-    chunkings = [f"tokens:{size}" for size in figures.sizes(results).index]
+    chunkings = _chunkings([results])
     held = {chunking: results.values("chunk-size", NDCG, chunking=chunking) for chunking in chunkings}
     rows = []
     for other in chunkings[1:]:
@@ -96,7 +97,9 @@ def _context(results: Sequence[Results]) -> Section:
     lucky = luck(results, [name for values in columns.values() for name in values.index])
     if len(lucky):
         columns["luck"] = lucky
-    tables, drawn = [wide("Means over queries", columns, "figure")], {"context": figures.context_at_k(results)}
+    tables, drawn = [wide("Means over tasks", columns, "figure")], {"context": figures.context_at_k(results)}
+    told = [metric for metric in ("Document@1", "Answer@10") if all(f"context/{metric}" in each.figures() for each in results)]
+    tables += _tables_by_task({metric: _by_task(results, "context", metric) for metric in told})
     for metric in ("Document@1", "Answer@10", "EvidenceRecall@10"):
         able = [each for each in results if f"context/{metric}" in each.figures() and len(each.abilities(metric)) > 1]
         if able:
@@ -167,13 +170,25 @@ def _named(results: Results, suite: str) -> pd.Series:
     return pd.Series(found, dtype=float)
 
 
-def _by_task(results: Sequence[Results], suite: str) -> dict[str, pd.Series]:
+def _by_task(results: Sequence[Results], suite: str, metric: str, chunking: str | None = None) -> dict[str, pd.Series]:
     """Means by task, and of all tasks, per encoder."""
     found = {}
     for each in results:
-        means = each.values(suite, NDCG).groupby("task", sort=False).mean()
+        means = each.values(suite, metric, chunking=chunking).groupby("task", sort=False).mean()
         found[each.encoder] = pd.concat([means, pd.Series({"all": means.mean()})])
     return found
+
+
+def _tables_by_task(found: dict[str, dict[str, pd.Series]]) -> list[Table]:
+    """One table a measure, where there is more than one task: what a mean over corpora hides."""
+    return [wide(f"{measure} by task", columns, "task") for measure, columns in found.items()
+            if any(len(means) > 2 for means in columns.values())]
+
+
+def _chunkings(results: Sequence[Results]) -> list[str]:
+    """Those of the chunk-size suite that all of them have, by size."""
+    sizes = [set(figures.sizes(each).index) for each in results]
+    return [f"tokens:{size}" for size in sorted(set.intersection(*sizes))] if sizes else []
 
 
 SECTIONS: dict[str, Callable[[Sequence[Results]], Section]] = {

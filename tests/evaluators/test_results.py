@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -47,8 +49,13 @@ def test_values_know_their_families_and_abilities(results):
     values = results.values("context", "Document@1")
     assert values.index.names == ["task", "query"]
     assert results.families().reindex(values.index).notna().all()
-    abilities = results.abilities("Document@1").set_index("ability")
-    assert abilities.loc["all", "value"] == pytest.approx(values.mean())
+    assert results.abilities("Document@1").empty  # none is named
+    one, two, *others = values.index
+    queries = results.queries.set_index(["task", "query"])
+    queries.loc[[one, two], "ability"] = ["order", "aliases"]
+    abilities = replace(results, queries=queries.reset_index()).abilities("Document@1").set_index("ability")
+    assert abilities.value.to_dict() == {"order": values[one], "aliases": values[two], "all": values[[one, two]].mean()}
+    assert abilities.queries.to_dict() == {"order": 1, "aliases": 1, "all": 2} and others
     assert results.domains("q2c").set_index("domain").loc["law", "tasks"] == 1
     with pytest.raises(InputError):
         results.values("q2d", "nDCG@10")

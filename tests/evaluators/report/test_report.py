@@ -167,6 +167,13 @@ def test_sizes_are_tested_in_pairs_and_abilities_have_rows():
     assert by_ability == {ability: f"{share:.4f}" for ability, share in shares.items()} and len(by_ability) == 3
 
 
+def test_of_several_tasks_each_stands_beside_the_mean_of_all():
+    found = evaluate(BM25(), [Task("one", random_world(5)[0]), Task("two", random_world(6)[0])], ("context",), chunking="given")
+    by_task = {row[0]: row[1] for each in sections_of([found])[-1].tables if each.caption == "Answer@10 by task" for row in each.rows}
+    values = found.values("context", "Answer@10").groupby("task").mean()
+    assert by_task == {"one": f"{values['one']:.4f}", "two": f"{values['two']:.4f}", "all": f"{values.mean():.4f}"}
+
+
 def test_without_float32_the_settings_are_listed(tmp_path):
     corpus, queries, vectors = random_world(5)
     write_report(tmp_path, [evaluate(Given(queries, vectors), [Task("t", corpus)], SUITES, precisions=("int8",),
