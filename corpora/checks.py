@@ -13,6 +13,7 @@ from corpora.errors import Problem
 LARGEST_FAMILY = 0.1
 """Share of a corpus above which a family is warned of: it swallows a split."""
 _SHOWN = 40
+_SHOWN_ALIKE = 5
 # The shape of BCP 47 (RFC 5646, 2.1): a language, then subtags of up to eight letters and digits.
 _LANGUAGE = re.compile(r"(?:[A-Za-z]{2,3}|[A-Za-z]{5,8}|[xi](?=-))(?:-[A-Za-z0-9]{1,8})*")
 
@@ -156,7 +157,7 @@ def _odd_fields(corpus: Corpus, places: Places) -> Iterator[Problem]:
 
 def _large_families(families: Sequence[str | None]) -> Iterator[Problem]:
     for family, count in Counter(family for family in families if family is not None).items():
-        if count > LARGEST_FAMILY * len(families):
+        if count > max(1, LARGEST_FAMILY * len(families)):  # one document is no family that could be smaller
             yield Problem(
                 f"family {family!r}",
                 f"holds {count} of {len(families)} documents, over "
@@ -165,15 +166,18 @@ def _large_families(families: Sequence[str | None]) -> Iterator[Problem]:
 
 
 def _answered_evidence(corpus: Corpus, places: Places) -> Iterator[Problem]:
-    for place, query in enumerate(corpus.queries):
-        for number, target in enumerate(query.targets):
-            for group, alternatives in enumerate(target.evidence):
-                if all(_touches(alternative, target.answers) for alternative in alternatives):
-                    yield Problem(
-                        places.query(corpus, place),
-                        f"query {query.id!r}: every alternative of "
-                        f"targets[{number}].evidence[{group}] touches an answer: it is no distant context",
-                    )
+    found = [(place, number, group)
+             for place, query in enumerate(corpus.queries)
+             for number, target in enumerate(query.targets)
+             for group, alternatives in enumerate(target.evidence)
+             if all(_touches(alternative, target.answers) for alternative in alternatives)]
+    for place, number, group in found[:_SHOWN_ALIKE]:
+        yield Problem(places.query(corpus, place), f"query {corpus.queries[place].id!r}: every alternative of "
+                      f"targets[{number}].evidence[{group}] touches an answer: it is no distant context")
+    if len(found) > _SHOWN_ALIKE:  # a whole import may be so, and other warnings are to be seen
+        queries = len({place for place, _, _ in found})
+        yield Problem("queries.jsonl", f"and {len(found) - _SHOWN_ALIKE:,} more evidence groups like these, together {len(found):,} of "
+                      f"{queries:,} queries: EvidenceRecall counts answers there, not distant context")
 
 
 def _touches(spans: Sequence[Span], answers: Sequence[Span]) -> bool:

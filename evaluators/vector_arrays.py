@@ -11,8 +11,9 @@ where they lie; rows in another order, or with others between them, are gathered
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -39,15 +40,22 @@ def read_arrays(folder: Path, corpus: Corpus) -> tuple[np.ndarray, np.ndarray]:
     return found[0], found[1]
 
 
+def _read(path: Path, read: Callable[[], Any], otherwise: str, problems: list[Problem]) -> Any | None:
+    try:
+        return read()
+    except OSError as error:
+        problems.append(Problem(str(path), f"cannot be read: {error.strerror or error}"))
+    except ValueError as error:
+        problems.append(Problem(str(path), f"is {otherwise}: {error}"))
+    return None
+
+
 def _rows(folder: Path, name: str, wanted: Sequence[str], problems: list[Problem]) -> np.ndarray | None:
     """The rows of the ids wanted, in their order; what is wrong goes to `problems`."""
     path, beside = folder / f"{name}.npy", folder / f"{name}.txt"
-    try:
-        rows = np.load(path, mmap_mode="r", allow_pickle=False)
-        ids = beside.read_text(encoding="utf-8").splitlines()
-    except (OSError, ValueError) as error:
-        where = path if not path.is_file() or isinstance(error, ValueError) else beside
-        problems.append(Problem(str(where), f"cannot be read: {getattr(error, 'strerror', None) or error}"))
+    rows = _read(path, lambda: np.lib.format.open_memmap(path, mode="r"), "no whole .npy file of numbers", problems)
+    ids = _read(beside, lambda: beside.read_text(encoding="utf-8").splitlines(), "not UTF-8", problems)
+    if rows is None or ids is None:
         return None
     if rows.ndim != 2 or rows.dtype not in (np.float32, np.float64):
         problems.append(Problem(str(path), f"is {rows.dtype} {list(rows.shape)}: expected float32 or float64 "

@@ -28,7 +28,7 @@ def evaluate(
     suite: Annotated[Texts, typer.Option(help="Suites, repeated or separated by commas: q2c, q2d, context, chunk-size, storage, spans, conteb, needle; or a suite file (.yaml).")] = None,
     suite_file: Annotated[Path | None, typer.Option(help="YAML of tasks, suites and axes (examples/suite.yaml); the options below come before what it says.")] = None,
     encoder: Annotated[str | None, typer.Option(help="An encoder of your own instead of a checkpoint: module.path:factory, a function without arguments that returns one (protocol: evaluators/encoder.py). Runs your code.")] = None,
-    vectors: Annotated[Path | None, typer.Option(help='Vectors instead of a checkpoint: JSON {"queries": {id: vector}, "chunks": {document: [vector, ...]}}, or a folder with queries.npy, queries.txt, chunks.npy, chunks.txt (ids, one a line; chunks are DOCUMENT#000000); `given` chunks in every suite.')] = None,
+    vectors: Annotated[Path | None, typer.Option(help='Vectors instead of a checkpoint: JSON {"queries": {id: vector}, "chunks": {document: \\[vector, ...]}}, or a folder with queries.npy, queries.txt, chunks.npy, chunks.txt (ids, one a line; chunks are DOCUMENT#000000); `given` chunks in every suite.')] = None,
     sweep: Annotated[Path | None, typer.Option(metavar="SWEEP_DIR", help="Evaluate on the dev split of this sweep, instead of --corpus.")] = None,
     open_test: Annotated[bool, typer.Option("--open-test", help="With --sweep: evaluate on its test split. The ledger records each opening.")] = False,
     backfill: Annotated[Path | None, typer.Option(metavar="SWEEP_DIR", help="Measure the suites (--suite) on all kept checkpoints and baselines of this sweep; what it holds is not done again. Names: on its dev split; a file: on its tasks.")] = None,

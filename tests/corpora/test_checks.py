@@ -30,6 +30,13 @@ def test_evidence_is_warned_of_only_when_every_alternative_touches():
     assert not checks.warnings(corpus(((((12, 15),), ((30, 40),)),)))
 
 
+def test_a_whole_import_of_such_evidence_is_told_in_a_few_lines():
+    target = Target("a", 1, ((10, 20),), ((((10, 20),),),))
+    queries = tuple(Query(str(number), "?", (target,)) for number in range(40))
+    found = checks.warnings(Corpus("c", (Document("a", "x" * 50, family="own"),), queries))
+    assert len(found) == 6 and "35 more" in found[-1].message and "40 of 40 queries" in found[-1].message
+
+
 def test_problems_of_a_corpus_in_memory_are_named_by_id():
     corpus = Corpus("c", (Document("a", "x"), Document("a", "y")), (Query("q", "?", (Target("b"),)),))
     assert [problem.where for problem in checks.problems(corpus)] == ["document 'a'", "query 'q'"]

@@ -59,7 +59,9 @@ def test_rows_in_another_order_with_others_between(folder, corpus):
 
 @pytest.mark.parametrize(("change", "words"), [
     (lambda folder: (folder / "chunks.txt").unlink(), "chunks.txt: cannot be read"),
-    (lambda folder: (folder / "queries.npy").write_bytes(b"no array"), "queries.npy: cannot be read"),
+    (lambda folder: (folder / "queries.npy").write_bytes(b"no array"), "queries.npy: is no whole .npy file of numbers"),
+    (lambda folder: (folder / "queries.npy").write_bytes(b""), "queries.npy: is no whole .npy file of numbers"),
+    (lambda folder: (folder / "chunks.txt").write_bytes(b"\xff"), "chunks.txt: is not UTF-8"),
     (lambda folder: np.save(folder / "queries.npy", np.zeros((3, 2))), "rows, queries.npy has 3"),
     (lambda folder: np.save(folder / "queries.npy", np.load(folder / "queries.npy").astype(np.float32)), "both must be alike"),
     (lambda folder: np.save(folder / "queries.npy", np.load(folder / "queries.npy").astype(np.float16)), "float32 or float64"),
