@@ -58,9 +58,10 @@ def best_checkpoint(state: LedgerState, trial: Trial) -> Best | None:
 
 
 def ranked(state: LedgerState) -> list[tuple[Trial, Best]]:
-    """Trials with full dev scores that keep the constraints, best first; of equals the lower ordinal."""
+    """Trials with full dev scores that keep the constraints and have not failed, best first; of equals the lower ordinal."""
     sign = 1 if first_objective(state)[1] == "maximize" else -1
-    scored = [(trial, best) for trial in state.trials.values() if (best := best_checkpoint(state, trial))]
+    scored = [(trial, best) for trial in state.trials.values()
+              if trial.status != "failed" and (best := best_checkpoint(state, trial))]  # fmt: skip
     return sorted((pair for pair in scored if not pair[1].broken), key=lambda pair: (-sign * pair[1].value, pair[0].ordinal))
 
 
@@ -95,8 +96,8 @@ def readable(value: Any) -> str:
 
 
 def results(state: LedgerState) -> tuple[list[str], list[list[Any]]]:
-    """(columns, rows): every trial by its best checkpoint, best first, then those that break a constraint and those
-    without scores; then the baselines."""
+    """(columns, rows): every trial by its best checkpoint, best first, then those that failed or break a constraint and
+    those without scores; then the baselines."""
     place = {trial.ordinal: (0, place) for place, (trial, _) in enumerate(ranked(state))}
     best = {ordinal: best for ordinal, trial in state.trials.items() if (best := best_checkpoint(state, trial))}
     varied = sorted({key for trial in state.trials.values() for key, _ in flat(trial.varied)})
