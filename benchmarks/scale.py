@@ -27,10 +27,11 @@ from unittest import mock
 import mlflow
 import sweeps.ledger
 from ledger import FIGURES, METRICS
+from sweeps.comparison import comparable
 from sweeps.conductor import Conductor, Next
 from sweeps.config import SweepConfig
 from sweeps.ledger import Ledger
-from sweeps.ledger_state import Trial, comparable
+from sweeps.ledger_state import Trial
 from sweeps.projector import Projector
 
 

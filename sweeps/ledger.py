@@ -20,8 +20,9 @@ from typing import Any
 
 from corpora.errors import StockpotError
 from corpora.files import write_atomically
+from sweeps.folding import Contradiction, fold
 from sweeps.ledger_files import FORMAT, Event, EventFiles, collector_paused, no_sweep, writers
-from sweeps.ledger_state import Contradiction, LedgerState, fold
+from sweeps.ledger_state import LedgerState
 from sweeps.snapshot import EVERY, write_snapshot
 from sweeps.standing import Standing
 
@@ -41,7 +42,7 @@ class Ledger:
 
     @classmethod
     def create(cls, folder: Path, sweep: Mapping[str, Any], now: float) -> Ledger:
-        """A new ledger in the sweep's `folder`. `sweep`: sweep_id, name, config, attributes (see ledger_state)."""
+        """A new ledger in the sweep's `folder`. `sweep`: sweep_id, name, config, attributes (see sweeps/folding.py)."""
         if writers(Path(folder) / "ledger"):
             raise StockpotError(f"{folder} holds a sweep already: resume it, or give another folder")
         ledger = cls(folder, "0000")

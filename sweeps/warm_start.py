@@ -88,6 +88,6 @@ def _trial(ordinal: int, one: Mapping[str, Any]) -> Trial:
     trial = Trial(ordinal, f"earlier-{ordinal}", one["params"], one["varied"], 0.0, one["status"])
     trial.reports = {int(step): Report(metrics, 0.0, {}) for step, metrics in one["reports"].items()}
     if one["figures"]:
-        scores = {"dev": Scores(one["figures"], None, 0.0, None)}
-        trial.checkpoints = {max(trial.reports, default=0): Checkpoint("", "", 0.0, scores)}
+        scores = Scores("dev", one["figures"], None, 0.0, None)
+        trial.checkpoints = {max(trial.reports, default=0): Checkpoint("", "", 0.0, (scores,))}
     return trial

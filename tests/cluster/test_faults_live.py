@@ -13,8 +13,9 @@ from collections import Counter
 
 import pytest
 
+from sweeps.comparison import comparable
 from sweeps.ledger import Ledger
-from sweeps.ledger_state import LedgerState, comparable
+from sweeps.ledger_state import LedgerState
 from tests.cluster.descriptions import ROOT
 from tests.cluster.machines import HEAD, Machine, Network, network, possible, until
 from tests.faults.world import write_splits

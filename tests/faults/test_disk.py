@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from corpora.files import build_folder
+from sweeps.comparison import comparable
 from sweeps.ledger import Ledger
-from sweeps.ledger_state import comparable
 from tests.faults.world import result_of
 from tests.stockpot.command import stockpot
 from tests.sweeps import made_ledgers as made

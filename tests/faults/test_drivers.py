@@ -14,10 +14,10 @@ from pathlib import Path
 
 import pytest
 
+from sweeps.comparison import comparable
 from sweeps.lease import holder_of
 from sweeps.leased import leased
 from sweeps.ledger import Ledger
-from sweeps.ledger_state import comparable
 from tests.faults.processes import wait_for
 from tests.faults.world import World, result_of
 from tests.stockpot.command import stockpot

@@ -11,8 +11,8 @@ from typing import Any
 from corpora import native
 from corpora.generator.generate import generate
 from corpora.generator.settings import GeneratorSettings
+from sweeps.comparison import comparable
 from sweeps.ledger import Ledger
-from sweeps.ledger_state import comparable
 from tests.stockpot.command import stockpot
 from tests.sweeps.tiny_sweep import sweep_file
 

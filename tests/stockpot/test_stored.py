@@ -8,8 +8,8 @@ from pathlib import Path
 
 import yaml
 
+from sweeps.comparison import comparable
 from sweeps.ledger import Ledger
-from sweeps.ledger_state import comparable
 from tests.stockpot.command import stockpot
 from tests.sweeps.tiny_sweep import sweep_file
 

@@ -15,9 +15,9 @@ import pytest
 import torch
 from safetensors.torch import load_file
 
+from sweeps.comparison import comparable
 from sweeps.keys import metric_keys
 from sweeps.ledger import Ledger
-from sweeps.ledger_state import comparable
 from sweeps.system_metrics import system_points
 from tests.stockpot.command import stockpot
 

@@ -9,10 +9,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from sweeps.comparison import comparable
 from sweeps.conductor import Conductor, Next, gpu_hours
 from sweeps.config import SweepConfig
 from sweeps.ledger import Ledger
-from sweeps.ledger_state import comparable
 
 
 def config(order: str, trials: int = 24, slots: int = 3, **changes) -> SweepConfig:

@@ -10,8 +10,9 @@ from hypothesis import strategies as st
 
 from corpora.errors import StockpotError
 from sweeps import ledger as module
+from sweeps.comparison import comparable
 from sweeps.ledger import Ledger
-from sweeps.ledger_state import comparable, trial_id
+from sweeps.ledger_state import trial_id
 
 SWEEP = {"sweep_id": "s1", "name": "n", "config": {"a": 1}, "attributes": {"config": "c", "code": "k", "data": "d"}}
 

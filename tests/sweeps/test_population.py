@@ -12,10 +12,11 @@ import numpy as np
 import pytest
 
 from corpora.errors import InputError, StockpotError
+from sweeps.comparison import comparable
 from sweeps.conductor import Conductor, Next
 from sweeps.config import SweepConfig, load
 from sweeps.ledger import Ledger
-from sweeps.ledger_state import Checkpoint, Exploited, Report, Trial, comparable
+from sweeps.ledger_state import Checkpoint, Exploited, Report, Trial
 from sweeps.population import Exploit, Mutation, Pbt
 from sweeps.search import Searcher
 from sweeps.settings import settings_of

@@ -56,8 +56,8 @@ def values_of(varied: dict) -> tuple[float, float]:
 
 def a_trial(ordinal: int, suggestion, status: str = "finished", values=None) -> Trial:
     figures = dict(zip(BOTH, values or values_of(suggestion.varied), strict=True))
-    scores = Scores({f"dev/{name}": value for name, value in figures.items()}, None, 0.0, None)
-    checkpoint = Checkpoint("f", "s", 0.0, {"dev": scores})
+    scores = Scores("dev", {f"dev/{name}": value for name, value in figures.items()}, None, 0.0, None)
+    checkpoint = Checkpoint("f", "s", 0.0, (scores,))
     trial = Trial(ordinal, f"t{ordinal}", suggestion.recipe.model_dump(mode="json"), suggestion.varied, 0.0, status)
     trial.reports = {20: Report({"inline/Answer@10": figures[BOTH[0]]}, 0.0, {})}
     trial.checkpoints = {20: checkpoint}
@@ -188,7 +188,7 @@ def test_what_optuna_is_told(objectives):
     assert told(searcher, infinite).state.name == "FAIL"
     assert told(searcher, pending=[a_trial(0, suggestion)]).state.name == "RUNNING"
     unscored = a_trial(0, suggestion)
-    unscored.checkpoints[20].scores.clear()
+    unscored.checkpoints[20] = Checkpoint("f", "s", 0.0)
     assert told(searcher, unscored).state.name == "RUNNING"
     assert not searcher.is_settled(unscored) and searcher.is_settled(infinite)
 

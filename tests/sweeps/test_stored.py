@@ -14,9 +14,9 @@ import pytest
 from corpora import storage
 from corpora.errors import InputError
 from corpora.mirror import Mirror
+from sweeps.comparison import comparable
 from sweeps.lease import LeaseHeld
 from sweeps.ledger import Ledger
-from sweeps.ledger_state import comparable
 from sweeps.stored import LEASE, stored
 from tests.corpora.faulty_store import faulty_store
 from tests.sweeps import made_ledgers

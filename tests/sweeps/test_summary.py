@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from sweeps import summary
+from sweeps.ledger_state import Scores
 from sweeps.mlflow_view import view_tag
 from tests.sweeps import made_ledgers as made
 
@@ -55,8 +56,7 @@ def test_what_breaks_a_guardrail_is_never_best_and_says_so(tmp_path):
 def test_a_guardrail_against_the_untrained_student_holds_nothing_until_that_is_known(tmp_path):
     ledger_state = scored(tmp_path, "maximize", [[3.0], [5.0]], [{"metric": "chunk-size/drop", "not_below": "untrained", "by": 1.0}])
     assert summary.ranked(ledger_state) == []
-    scores = ledger_state.trials[0].checkpoints[20].scores["dev"]
-    ledger_state.baselines["untrained student", "dev"] = scores._replace(figures={"dev/chunk-size/drop": 4.5})
+    ledger_state.baselines["untrained student", "dev"] = Scores("dev", {"dev/chunk-size/drop": 4.5}, None, 0.0, None)
     assert [trial.ordinal for trial, _ in summary.ranked(ledger_state)] == [1]
 
 
