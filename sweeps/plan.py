@@ -150,7 +150,12 @@ def look(config: SweepConfig, machines: Sequence[Machine] | None = None, skip: C
     problems: list[Problem] = []
     splits = {} if "corpora" in skip else read_splits(config, problems)
     model = None if "student" in skip else read_model(config, problems)
-    problems += [*teacher_problems(config), *process_problems(config), *chunking_problems(config, splits)]
+    unfit = [*chunking_problems(config, splits)]
+    problems += [*teacher_problems(config), *process_problems(config), *unfit]
+    if not unfit:  # else dev cannot be evaluated at all
+        from sweeps.figure_names import figure_problems
+
+        problems += figure_problems(config, splits.get("dev", ()))
     problems += machinery.problems(config.resources, machines) if machines else ()
     return Look(splits, model, tuple(machines), problems)
 
