@@ -10,7 +10,6 @@ the driver's own copy takes. Event files are not synced to disk, which a driver 
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import subprocess
 import sys
@@ -24,11 +23,15 @@ from sweeps.ledger import Ledger
 
 FIGURES = [
     *(f"dev/context/{metric}@{k}" for metric in ("Document", "Answer", "EvidenceRecall") for k in (1, 5, 10)),
-    "dev/q2c/nDCG@10", "dev/q2d/nDCG@10", "dev/chunk-size/drop",
-    *(f"dev/chunk-size/nDCG@10[tokens:{size}]" for size in (64, 128, 256, 512)),
+    "dev/context/AllEvidence@10", "dev/context/EvidenceCeiling", "dev/chunk-size/drop", "dev/chunk-size/slope",
+    *(f"dev/{suite}/nDCG@{k}" for suite in ("q2c", "q2d") for k in (1, 5, 10)),
+    *(f"dev/chunk-size/nDCG@{k}[tokens:{size}]" for size in (64, 128) for k in (1, 5, 10)),
+    *(f"dev/storage/nDCG@10[d={dimension},{precision}]" for dimension in (64, 384) for precision in ("float32", "int8", "binary")),
 ]  # fmt: skip
+"""What every suite gives the demo's checkpoints."""
 METRICS = ["inline/Answer@10", "inline/Document@1", "loss", "loss/document", "loss/distribution", "gradient_norm",
            "gradient_norm/document", "gradient_norm/distribution", "learning_rate", "tokens"]  # fmt: skip
+SYSTEM = {"cpu_utilization_percentage": 97.5, "peak_memory_megabytes": 512.0}
 
 
 def main() -> None:
@@ -79,7 +82,8 @@ def _simulated(folder: Path, trials: int, reports: int) -> Ledger:
             seconds = {"train": value, "checkpoint": value / 2, "inline": value / 3}
             place = f"trials/{ordinal:012d}/step-{step:06d}"
             ledger.append_all([
-                ("report", {"ordinal": ordinal, "step": step, "metrics": {name: value + i for i, name in enumerate(METRICS)}, "seconds": seconds}),
+                ("report", {"ordinal": ordinal, "step": step, "metrics": {name: value + i for i, name in enumerate(METRICS)},
+                            "seconds": seconds, "system": SYSTEM}),
                 ("checkpoint", {"ordinal": ordinal, "step": step, "folder": place, "sha256": f"{ordinal:032d}{step:032d}"}),
             ], now)  # fmt: skip
             figures = {name: value / (i + 1) for i, name in enumerate(FIGURES)}

@@ -25,8 +25,9 @@ from pathlib import Path
 from unittest import mock
 
 import mlflow
+from ledger import FIGURES, METRICS, SYSTEM
+
 import sweeps.ledger
-from ledger import FIGURES, METRICS
 from sweeps.comparison import comparable
 from sweeps.conductor import Conductor, Next
 from sweeps.config import SweepConfig
@@ -78,9 +79,9 @@ def projected(folder: Path, asked: argparse.Namespace) -> None:
     ledger = driven(folder, asked.projected, asked)
     ledger.append("closed", {"status": "finished"}, 1.0)
     projector = Projector(folder)
-    begun = time.perf_counter()
+    begun, early = time.perf_counter(), memory()
     projector.update()
-    took = time.perf_counter() - begun
+    took, grown = time.perf_counter() - begun, memory() - early
     client = mlflow.MlflowClient(projector.uri)
     experiment = client.get_experiment_by_name(projector.experiment).experiment_id
     runs, token = [], None
@@ -93,7 +94,7 @@ def projected(folder: Path, asked: argparse.Namespace) -> None:
     expected = losses * sum(len(trial.reports) for trial in ledger.state().trials.values())
     whole = len(children) == asked.projected and sent == expected and not projector.pending()
     print(f"  MLflow              {'complete' if whole else 'NOT complete'}: {len(children)} runs, {sent} of {expected} points of "
-          f"{losses} losses; {1e3 * took / asked.projected:.0f} ms a trial")  # fmt: skip
+          f"{losses} losses; {1e3 * took / asked.projected:.0f} ms and {grown / asked.projected:.1f} KB a trial")  # fmt: skip
 
 
 class Driver:
@@ -138,7 +139,8 @@ class Driver:
         value = (ordinal * 7919 + step) % 10_007 / 10_007
         seconds = {"train": value, "checkpoint": value / 2, "inline": value / 3}
         self.conductor.reported([
-            ("report", {"ordinal": ordinal, "step": step, "metrics": {name: value + i for i, name in enumerate(METRICS)}, "seconds": seconds}),
+            ("report", {"ordinal": ordinal, "step": step, "metrics": {name: value + i for i, name in enumerate(METRICS)},
+                        "seconds": seconds, "system": SYSTEM}),
             ("checkpoint", {"ordinal": ordinal, "step": step, "folder": f"trials/{ordinal:012d}/step-{step:06d}",
                             "sha256": f"{ordinal:032d}{step:032d}"}),
         ])  # fmt: skip

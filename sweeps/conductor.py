@@ -15,7 +15,7 @@ from typing import Any
 from sweeps.config import SweepConfig
 from sweeps.constraints import untrained_figures
 from sweeps.ledger import Ledger
-from sweeps.ledger_state import Trial
+from sweeps.ledger_state import LedgerState, Trial
 from sweeps.population import Exploit
 from sweeps.schedulers import scheduler_of
 from sweeps.search import Searcher
@@ -42,7 +42,7 @@ class Conductor:
         self._deterministic = config.order == "deterministic"
         self._unfinished = [trial.ordinal for trial in self.trials.values() if not trial.has_ended]
         self._active: set[int] = set()
-        self._settled: dict[int, Trial] = {}  # whose results proposals may learn from, once for ever
+        self._unlearnt = list(self.trials)  # trials whose results the searcher has not been shown yet
         self.unscored: set[int] = set()
         """Trials of which an evaluation failed: nobody waits for their scores."""
         self.stopping = False
@@ -70,11 +70,18 @@ class Conductor:
             return Next.DONE
         visible, pending = self._seen_by(ordinal)
         waits = self._deterministic and self._searcher.learns(ordinal)
-        if waits and any(trial.ordinal <= ordinal - self.config.resources.slots for trial in pending):
+        if waits and any(
+            trial.ordinal <= ordinal - self.config.resources.slots and self._comes(trial) for trial in pending
+        ):
             return Next.WAIT
         suggestion = self._searcher.ask(ordinal, visible, pending, untrained_figures(self.ledger.state()))
-        proposal = {"ordinal": ordinal, "params": suggestion.recipe.model_dump(mode="json"), "varied": suggestion.varied}
+        proposal = {
+            "ordinal": ordinal,
+            "params": suggestion.recipe.model_dump(mode="json"),
+            "varied": suggestion.varied,
+        }
         self.ledger.append("proposed", proposal, self.clock())
+        self._unlearnt = [*(trial.ordinal for trial in pending), ordinal]
         return self._start(ordinal)
 
     @property
@@ -83,17 +90,17 @@ class Conductor:
         return not self._active
 
     def _seen_by(self, ordinal: int) -> tuple[list[Trial], list[Trial]]:
-        """The trials whose results the proposal may learn from, and those it only knows of."""
+        """The trials whose results the proposal is the first to learn from, and those it only knows of."""
         newest = ordinal - self.config.resources.slots if self._deterministic else ordinal
-        for trial in self.trials.values():
-            if trial.ordinal not in self._settled and self._is_settled(trial):
-                self._settled[trial.ordinal] = trial
-        visible = [trial for trial in self._settled.values() if trial.ordinal <= newest]
-        pending = [trial for trial in self.trials.values() if trial.ordinal not in self._settled or trial.ordinal > newest]
+        visible, pending = [], []
+        for trial in map(self.trials.__getitem__, self._unlearnt):
+            is_seen = trial.ordinal <= newest and self._searcher.is_settled(trial)
+            (visible if is_seen else pending).append(trial)
         return visible, pending
 
-    def _is_settled(self, trial: Trial) -> bool:
-        return self._searcher.is_settled(trial) or (trial.has_ended and trial.ordinal in self.unscored)
+    def _comes(self, trial: Trial) -> bool:
+        """Whether its results are still to come."""
+        return not self._searcher.is_settled(trial) and not (trial.has_ended and trial.ordinal in self.unscored)
 
     def _start(self, ordinal: int) -> Trial:
         self.ledger.append("started", {"ordinal": ordinal}, self.clock())
@@ -107,7 +114,10 @@ class Conductor:
         budget = self.config.budget
         if budget.hours is not None and self.ledger.state().worked(self.clock()) > 3600 * budget.hours:
             self.reason = f"budget.hours: {budget.hours:g} hours are over"
-        elif budget.gpu_hours is not None and (spent := gpu_hours(self.trials, self.config.resources.gpus)) >= budget.gpu_hours:
+        elif (
+            budget.gpu_hours is not None
+            and (spent := gpu_hours(self.ledger.state(), self.config.resources.gpus)) >= budget.gpu_hours
+        ):
             self.reason = f"budget.gpu_hours: {spent:.2f} of {budget.gpu_hours:g} are spent"
         return bool(self.reason)
 
@@ -155,11 +165,6 @@ class Conductor:
         self.ledger.append("started", {"ordinal": ordinal}, self.clock())
 
 
-def gpu_hours(trials: Mapping[int, Trial], gpus: float) -> float:
+def gpu_hours(state: LedgerState, gpus: float) -> float:
     """What trials and their evaluations computed, in hours of GPUs; waiting and a driver's absence cost nothing."""
-    seconds = sum(
-        sum(sum(report.seconds.values()) for report in trial.reports.values())
-        + sum(scores.seconds or 0.0 for checkpoint in trial.checkpoints.values() for scores in checkpoint.scores.values())
-        for trial in trials.values()
-    )
-    return gpus * seconds / 3600
+    return gpus * state.computed / 3600

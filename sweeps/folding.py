@@ -112,7 +112,9 @@ def _report(state: LedgerState, event: Mapping[str, Any]) -> bool:
     if step in trial.reports:
         return _known(f"trial {trial.ordinal} at step {step}", trial.reports[step].metrics, event["metrics"])
     _must_go_on(trial, f"a report of step {step}")
-    trial.reports[step] = Report(event["metrics"], event["time"], event.get("seconds") or {}, event.get("system") or {})
+    seconds = event.get("seconds") or {}
+    trial.reports[step] = Report(event["metrics"], event["time"], seconds, event.get("system") or {})
+    state.computed += sum(seconds.values())
     return True
 
 
@@ -148,6 +150,7 @@ def _scores(state: LedgerState, event: Mapping[str, Any]) -> bool:
             f"{split} of trial {trial.ordinal} at step {step}", checkpoint.scores[split].figures, event["figures"]
         )
     checkpoint.add(_scores_of(event))
+    state.computed += event.get("seconds") or 0.0
     return True
 
 

@@ -200,6 +200,7 @@ class LedgerState(Worked):
     soup: dict[tuple[str, str], dict[str, Any]] = field(default_factory=dict)  # by (what, key)
     openings: list[dict[str, Any]] = field(default_factory=list)
     updated: float = 0.0  # time of the driver's newest event
+    computed: float = 0.0  # seconds of trials and their evaluations, baselines' left out
 
 
 def extended(sweep: dict[str, Any], resumed: Mapping[str, Any]) -> dict[str, Any]:

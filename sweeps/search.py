@@ -1,7 +1,7 @@
 """Proposes trials: random, grid, TPE and NSGA-II, by Optuna's ask and tell.
 
 A proposal is a function of (seed, ordinal, results shown, proposals still pending): each
-`ask` shows an in-memory study exactly these, in the order of ordinals. So a searcher rebuilt
+`ask` shows an in-memory study exactly these, in the order of ordinals, and tells it once what can no longer change. So a searcher rebuilt
 from a ledger proposes what the one that went on would have proposed, and there is one
 source of truth. Settings stopped early are told as pruned, with what they reported by then;
 failed ones, and results that are not finite, as failed; guardrails as constraints. Trials of
@@ -45,39 +45,70 @@ class Searcher:
         self.trials = settings * config.search.replicates
         """How many trials the sweep proposes: never more settings than the space has points."""
         self._earlier = [Setting(place, (trial,), True) for place, trial in enumerate(earlier)]
-        self._keys: dict[int, tuple[dict[str, Any], str]] = {}
+        self._tried: set[str] = set()  # keys of the trials it has learnt from
+        self._final = list(self._earlier)  # settings all of whose trials it has learnt from, in order and without a gap
+        self._later: dict[int, Trial] = {}  # the others that it has learnt from, by ordinal
         self._study: ToldStudy | None = None
-        self._held: list[Setting] = []  # the final settings, in order and without a gap, that the study holds
+        self._told = 0  # how many of the final settings the study holds
 
     def learns(self, ordinal: int) -> bool:
         """Whether the proposal depends on results: a further replicate of a setting repeats the first."""
         return ordinal % self._search.replicates == 0
 
     def ask(
-        self, ordinal: int, visible: Sequence[Trial], pending: Sequence[Trial] = (), untrained: Mapping[str, float] | None = None
+        self,
+        ordinal: int,
+        visible: Sequence[Trial],
+        pending: Sequence[Trial] = (),
+        untrained: Mapping[str, float] | None = None,
     ) -> Suggestion:
-        """Proposal `ordinal`. `visible`: ended trials whose results it may learn from; `pending`: other earlier
-        proposals; `untrained`: the untrained student's figures on dev, where a constraint names them."""
+        """Proposal `ordinal`. `visible`: ended trials whose results it may learn from, from now on: those of earlier
+        calls need not be shown again; `pending`: all other earlier proposals; `untrained`: the untrained student's
+        figures on dev, where a constraint names them."""
+        pending = [*pending, *self._learn(visible)]
         place, replicate = divmod(ordinal, self._search.replicates)
         if replicate:
-            first = next(trial for trial in (*visible, *pending) if trial.ordinal == ordinal - replicate)
+            first = next(trial for trial in (*self._later.values(), *pending) if trial.ordinal == ordinal - replicate)
             return self._replicate({name: first.varied[name] for name in self._space.recall(first.varied)}, replicate)
-        return self._replicate(self._proposed(place, visible, pending, untrained or {}).varied, 0)
+        return self._replicate(self._proposed(place, pending, untrained or {}).varied, 0)
 
-    def _proposed(self, place: int, visible: Sequence[Trial], pending: Sequence[Trial], untrained: Mapping[str, float]) -> Suggestion:
+    def _learn(self, visible: Sequence[Trial]) -> list[Trial]:
+        """Takes in what is new and settled; returns what is not settled, and may be shown again."""
+        unsettled, begin = [], self._ordinals(self._place).start
+        for trial in visible:
+            if not self.is_settled(trial):
+                unsettled.append(trial)
+            elif trial.ordinal >= begin:
+                self._tried.add(self._key(trial.varied))
+                self._later[trial.ordinal] = trial
+        while set(ordinals := self._ordinals(self._place)) <= self._later.keys():
+            self._final.append(Setting(self._place, tuple(map(self._later.pop, ordinals)), True))
+        return unsettled
+
+    def _ordinals(self, place: int) -> range:
+        """Of a setting's trials."""
+        return range(place * self._search.replicates, (place + 1) * self._search.replicates)
+
+    @property
+    def _place(self) -> int:
+        """Of the first setting that is not final."""
+        return len(self._final) - len(self._earlier)
+
+    def _proposed(self, place: int, pending: Sequence[Trial], untrained: Mapping[str, float]) -> Suggestion:
         if self._search.sampler == "grid":
             return next(islice(self._space.grid(), place, None))
-        tried = {self._key_of(trial) for trial in (*visible, *pending)}
-        settings = [] if self._search.sampler == "random" else self._settings(visible, pending)
+        known = {self._key(trial.varied) for trial in pending}
+        is_random = self._search.sampler == "random"
+        others = [] if is_random else settings_of([*self._later.values()], pending, self._search.replicates)
         for attempt in range(ATTEMPTS):
             seed = int(np.random.SeedSequence([self._search.seed, place, attempt]).generate_state(1)[0])
-            if self._search.sampler == "random":
+            if is_random:
                 suggestion = self._space.sample(np.random.default_rng(seed))
             else:
-                suggestion = self._sampled(seed, place, settings, untrained)
-            if self._key(suggestion.varied) not in tried:
+                suggestion = self._sampled(seed, place, others, untrained)
+            if (key := self._key(suggestion.varied)) not in self._tried and key not in known:
                 return suggestion
-        return self._untried(tried, np.random.default_rng([self._search.seed, place])) or suggestion
+        return self._untried(self._tried | known, np.random.default_rng([self._search.seed, place])) or suggestion
 
     def _replicate(self, varied: dict[str, Any], replicate: int) -> Suggestion:
         """The setting under the seed of one of its replicates."""
@@ -94,18 +125,6 @@ class Searcher:
         newest = max(trial.checkpoints, default=None)
         return trial.has_ended and (newest is None or "dev" in trial.checkpoints[newest].scores)
 
-    def _settings(self, visible: Sequence[Trial], pending: Sequence[Trial]) -> list[Setting]:
-        settled = [trial for trial in visible if self.is_settled(trial)]
-        others = [*pending, *(trial for trial in visible if not self.is_settled(trial))]
-        return settings_of(settled, others, self._search.replicates)
-
-    def _key_of(self, trial: Trial) -> str:
-        """`_key`, worked out once a trial."""
-        held = self._keys.get(trial.ordinal)
-        if held is None or held[0] is not trial.varied:
-            held = self._keys[trial.ordinal] = (trial.varied, self._key(trial.varied))
-        return held[1]
-
     def _key(self, varied: Mapping[str, Any]) -> str:
         """Names a setting, whatever the seed of its replicate."""
         searched = self._space.searched
@@ -118,14 +137,14 @@ class Searcher:
         left = [point for point in islice(self._space.grid(), LISTED) if self._key(point.varied) not in tried]
         return left[int(rng.integers(len(left)))] if left else None
 
-    def _sampled(self, seed: int, place: int, settings: Sequence[Setting], untrained: Mapping[str, float]) -> Suggestion:
+    def _sampled(self, seed: int, place: int, others: Sequence[Setting], untrained: Mapping[str, float]) -> Suggestion:
         from sweeps.told_study import GENERATION
 
-        study = self._told(_sampler(self._search.sampler, seed, self._search.startup), settings, untrained)
+        study = self._studied(_sampler(self._search.sampler, seed, self._search.startup), others, untrained)
         asked = study.ask()
         # Optuna counts generations by completed trials, which depends on timing; here a setting's generation
         # follows from its place, told through the attribute that Optuna reads.
-        study._storage.set_trial_system_attr(asked._trial_id, GENERATION, self._generation(place, settings))
+        study._storage.set_trial_system_attr(asked._trial_id, GENERATION, self._generation(place, others))
 
         def choose(name: str, entry: Entry) -> Any:
             if isinstance(entry, Choice):
@@ -136,51 +155,50 @@ class Searcher:
 
         return self._space.suggest(choose)
 
-    def _told(self, sampler: Any, settings: Sequence[Setting], untrained: Mapping[str, float]) -> optuna.Study:
-        """The study of what is shown; the leading final settings are told once and kept."""
+    def _studied(self, sampler: Any, others: Sequence[Setting], untrained: Mapping[str, float]) -> optuna.Study:
+        """The study of all that is known; the final settings are told once and kept, the `others` anew each time."""
         from sweeps.told_study import ToldStudy
 
-        shown = [*self._earlier, *settings]
-        final = next((n for n, setting in enumerate(shown) if not setting.is_final or self._has_gap(n, setting)), len(shown))
-        kept = next((n for n, pair in enumerate(zip(self._held, shown[:final])) if _differ(*pair)), min(len(self._held), final))
         if self._study is None:
             self._study = ToldStudy([objective.direction for objective in self._search.objectives])
-        frozen = [self._frozen(setting, untrained, n < len(self._earlier)) for n, setting in enumerate(shown[kept:], kept)]
-        study = self._study.told(kept, frozen, sampler, self._whole_generations(min(final, len(self._held))))
-        self._held = shown[:final]
+        earlier, told = len(self._earlier), self._told
+        final = [self._frozen(one, untrained, n < earlier) for n, one in enumerate(self._final[told:], told)]
+        frozen = [*final, *(self._frozen(one, untrained) for one in others)]
+        study = self._study.told(told, frozen, sampler, self._whole_generations(told))
+        self._told = len(self._final)
         return study
 
     def _whole_generations(self, final: int) -> int:
-        """How many generations, from 0 on, the first `final` of what is shown fill."""
+        """How many generations, from 0 on, the first `final` of the final settings fill."""
         own = final - len(self._earlier)
         return 0 if own < 0 else self._first_generation + own // self._search.startup
-
-    def _has_gap(self, position: int, setting: Setting) -> bool:
-        return position >= len(self._earlier) and setting.place != position - len(self._earlier)
 
     @property
     def _first_generation(self) -> int:
         """Of the sweep's own settings: those of earlier sweeps come before."""
         return 1 if self._earlier else 0
 
-    def _generation(self, place: int, settings: Sequence[Setting]) -> int:
+    def _generation(self, place: int, others: Sequence[Setting]) -> int:
         """The newest generation up to the setting's own whose predecessor shows two parents at least."""
         first, startup = self._first_generation, self._search.startup
         generation = first + place // startup
-        while generation and self._parents(generation - 1, settings) < 2:
+        while generation and self._parents(generation - 1, others) < 2:
             generation -= 1
         return generation
 
-    def _parents(self, generation: int, settings: Sequence[Setting]) -> int:
+    def _parents(self, generation: int, others: Sequence[Setting]) -> int:
         first, startup = self._first_generation, self._search.startup
         if generation < first:
             members: Sequence[Setting] = self._earlier
         else:
             begin = (generation - first) * startup
-            members = [setting for setting in settings if begin <= setting.place < begin + startup]
+            final = self._final[len(self._earlier) + begin : len(self._earlier) + begin + startup]
+            members = [*final, *(setting for setting in others if begin <= setting.place < begin + startup)]
         return sum(setting.outcome(self._search.objectives) == "finished" for setting in members)
 
-    def _frozen(self, setting: Setting, untrained: Mapping[str, float], is_earlier: bool = False) -> optuna.trial.FrozenTrial:
+    def _frozen(
+        self, setting: Setting, untrained: Mapping[str, float], is_earlier: bool = False
+    ) -> optuna.trial.FrozenTrial:
         from optuna.trial import TrialState, create_trial
 
         from sweeps.told_study import GENERATION
@@ -212,10 +230,6 @@ class Searcher:
 
 
 _STATES = {"running": "RUNNING", "finished": "COMPLETE", "stopped": "PRUNED", "failed": "FAIL"}
-
-
-def _differ(one: Setting, other: Setting) -> bool:
-    return one.place != other.place or any(a is not b for a, b in zip(one.trials, other.trials, strict=True))
 
 
 def _sampler(name: str, seed: int, startup: int) -> optuna.samplers.BaseSampler:

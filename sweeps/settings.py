@@ -20,7 +20,7 @@ from sweeps.search_config import Objective
 Outcome = Literal["running", "finished", "stopped", "failed"]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Setting:
     """`trials`: its replicates so far; `is_final`: all are there, and nothing that is learnt from them can change."""
 

@@ -13,6 +13,7 @@ import pytest
 from sweeps.config import SweepConfig
 from sweeps.ledger_state import Checkpoint, Report, Scores, Trial
 from sweeps.search import Searcher
+from sweeps.settings import settings_of
 from sweeps.space_reading import read_space
 
 SAMPLERS = {
@@ -91,7 +92,7 @@ def test_a_proposal_depends_on_nothing_but_what_it_is_shown(sampler):
     config = a_config(sampler, space_of(sampler), 32)
     trials = run(Searcher(config), 15)
     fresh, used = Searcher(config), Searcher(config)
-    for ordinal in (3, 9, 15):
+    for ordinal in (3, 9, 13):
         used.ask(ordinal, trials[:ordinal])
     state = np.random.get_state()[1].copy()
     expected = fresh.ask(15, trials[:13], trials[13:])
@@ -167,8 +168,9 @@ def test_learning_beats_chance(sampler, gain):
 
 def told(searcher: Searcher, *trials: Trial, pending=()) -> optuna.trial.FrozenTrial:
     """What Optuna is told of the last setting."""
-    setting = searcher._settings(trials, pending)[-1]
-    return searcher._frozen(setting, {})
+    unsettled = [trial for trial in trials if not searcher.is_settled(trial)]
+    settled = [trial for trial in trials if trial not in unsettled]
+    return searcher._frozen(settings_of(settled, [*pending, *unsettled], searcher._search.replicates)[-1], {})
 
 
 @pytest.mark.parametrize("objectives", [1, 2])
@@ -196,7 +198,7 @@ def test_what_optuna_is_told(objectives):
 def test_guardrails_are_told_as_constraints():
     limits = [{"metric": BOTH[1], "at_least": 0.5}, {"metric": BOTH[0], "not_below": "untrained", "by": 0.1}]
     searcher = Searcher(a_config("motpe", OPEN, constraints=limits))
-    setting = searcher._settings([a_trial(0, searcher.ask(0, []), values=(0.6, 0.25))], [])[0]
+    setting = settings_of([a_trial(0, searcher.ask(0, []), values=(0.6, 0.25))], [], 1)[0]
     untrained = {f"dev/{BOTH[0]}": 0.8}
     frozen = searcher._frozen(setting, untrained)
     assert list(frozen.constraints.values()) == pytest.approx([0.25, 0.1])
