@@ -88,11 +88,19 @@ def sweeps_of(head: Head) -> list[list[str]]:
 def remembered(name: str | None = None) -> Job | None:
     """The job of that name, or the latest one, submitted from this machine."""
     try:
-        lines = _memory().read_text().splitlines()
+        lines = _memory().read_text(errors="replace").splitlines()
     except FileNotFoundError:
         return None
-    jobs = [Job(**json.loads(line)) for line in lines]
+    jobs = [job for line in lines if (job := _job(line))]
     return next((job for job in reversed(jobs) if name in (None, job.name)), None)
+
+
+def _job(line: str) -> Job | None:
+    """None for a line that was cut short, by a full disk say: the others are still worth something."""
+    try:
+        return Job(**json.loads(line))
+    except (ValueError, TypeError):
+        return None
 
 
 def _remember(job: Job) -> None:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, TypeVar, get_args
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict, ValidationError, ValidationInfo, field_validator
 
 from corpora.errors import InputError, Problem
 from corpora.wording import nearest, short
@@ -19,6 +20,22 @@ class Frozen(BaseModel):
     """A value that never changes; a key that it does not know, and a number that is not finite, are errors."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+
+    @field_validator("*", mode="before")
+    @classmethod
+    def _no_truth_value_as_a_number(cls, value: Any, about: ValidationInfo) -> Any:
+        """YAML's `yes` and `on` are truth values; pydantic would take them for 1."""
+        if isinstance(value, bool):
+            kinds = _kinds(cls.model_fields[about.field_name].annotation)
+            if bool not in kinds and kinds & {int, float}:
+                raise ValueError(f"a number is needed, found {short(value)}")
+        return value
+
+
+def _kinds(annotation: Any) -> set[Any]:
+    """The plain types that an annotation allows: {int, NoneType} of `int | None`."""
+    inner = get_args(annotation)
+    return set().union(*map(_kinds, inner)) if inner else {annotation}
 
 
 def validated(
@@ -50,7 +67,12 @@ def _messages(
     elif error["type"] == "value_error":
         yield key, error["msg"].removeprefix("Value error, ")  # our own words, which say what was found
     else:
-        yield key, f"{error['msg']} (found {short(error['input'])[:200] or 'nothing'})"
+        yield key, f"{error['msg']} (found {_found(error['input'])[:200] or 'nothing'})"
+
+
+def _found(value: Any) -> str:
+    """As a file spells it."""
+    return json.dumps(value, ensure_ascii=False, default=str) if isinstance(value, (Mapping, list, tuple)) else short(value)
 
 
 def _keys_beside(loc: tuple[str | int, ...], model: Any, forms: Mapping[str, type[BaseModel]]) -> list[str]:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from corpora.errors import InputError, Problem
 from sweeps.ledger import Ledger
 from sweeps.ledger_state import Checkpoint, LedgerState, Scores, Trial
+from sweeps.status import sweep_status, trial_status
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -31,7 +32,7 @@ class Sweep:
 
     def __repr__(self) -> str:
         state = self._state
-        return f"<sweep {state.sweep['name']!r}: {state.status}, {len(state.trials)} trials, {self.folder}>"
+        return f"<sweep {state.sweep['name']!r}: {self.status}, {len(state.trials)} trials, {self.folder}>"
 
     @property
     def _state(self) -> LedgerState:
@@ -39,8 +40,8 @@ class Sweep:
 
     @property
     def status(self) -> str:
-        """running, finished, interrupted or failed."""
-        return self._state.status
+        """running, finished, interrupted (so too where its driver was killed) or failed."""
+        return sweep_status(self.folder, self._state)
 
     @property
     def config(self) -> dict[str, Any]:
@@ -51,13 +52,13 @@ class Sweep:
     def trials(self) -> pd.DataFrame:
         """ordinal (index), trial_id, status, reason, step (of the best checkpoint on dev by the first objective), its figures,
         and what led to it: varied (a dict) and params.*."""
-        from sweeps.summary import best_checkpoint, flat, shown_status
+        from sweeps.summary import best_checkpoint, flat
 
-        state, rows = self._state, []
+        state, status, rows = self._state, self.status, []
         for ordinal, trial in sorted(state.trials.items()):
             best = best_checkpoint(state, trial)
             step = best.step if best else math.inf
-            about = {"ordinal": ordinal, "trial_id": trial.trial_id, "status": shown_status(state, trial), "reason": trial.reason,
+            about = {"ordinal": ordinal, "trial_id": trial.trial_id, "status": trial_status(trial, status), "reason": trial.reason,
                      "varied": copy.deepcopy(trial.varied_at(step))}  # fmt: skip
             params = {f"params.{name}": value for name, value in flat(trial.params_at(step))}
             rows.append(about | params | {"step": best.step if best else None} | dict(best.figures if best else {}))
@@ -125,7 +126,8 @@ class Sweep:
         frames = [self._queries(number, at, split).assign(ordinal=number, step=at) for number, at in best.items()
                   if split in state.trials[number].checkpoints[at].scores]  # fmt: skip
         if not frames:
-            raise InputError(Problem(str(self.folder), f"no trial has scores on {split} yet"))
+            there = sorted({split for trial in state.trials.values() for one in trial.checkpoints.values() for split in one.scores})
+            raise InputError(Problem(str(self.folder), f"no trial has scores on {split!r}; there are scores on {', '.join(there) or 'nothing yet'}"))
         return pd.concat(frames, ignore_index=True)
 
     def load(self, ordinal: int, step: int, device: str = "cpu") -> StudentEncoder:
@@ -149,16 +151,21 @@ class Sweep:
 
     def _trial(self, ordinal: int) -> Trial:
         trials = self._state.trials
-        if ordinal not in trials:
-            raise InputError(Problem(f"trial {ordinal}", f"is not in this sweep; it has {len(trials)}, counted from 0"))
+        if _not_whole(ordinal) or ordinal not in trials:
+            raise InputError(Problem(f"trial {ordinal!r}", f"is not in this sweep; it has {len(trials)}, numbered from 0"))
         return trials[ordinal]
 
     def _checkpoint(self, ordinal: int, step: int) -> Checkpoint:
         held = self._trial(ordinal).checkpoints
-        if step not in held:
+        if _not_whole(step) or step not in held:
             there = ", ".join(map(str, sorted(held))) or "none yet"
-            raise InputError(Problem(f"trial {ordinal}", f"has no checkpoint at step {step}; it has {there}"))
+            raise InputError(Problem(f"trial {ordinal}", f"has no checkpoint at step {step!r}; it has {there}"))
         return held[step]
+
+
+def _not_whole(number: Any) -> bool:
+    """True would be found as trial 1."""
+    return isinstance(number, bool)
 
 
 def _figures(scores: Mapping[str, Scores]) -> dict[str, float]:

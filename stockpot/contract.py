@@ -9,17 +9,18 @@ from typing import Any
 from sweeps.constraints import UNTRAINED
 from sweeps.ledger_state import LedgerState, Trial
 from sweeps.projected_model import shipped_model
+from sweeps.status import sweep_status, trial_status
 
 
 def sweep_object(folder: Path, state: LedgerState, mlflow: dict[str, Any]) -> dict[str, Any]:
     """`mlflow`: what `Projector.places` gives; `metrics` are under the ledger's names everywhere."""
-    runs = mlflow.get("runs", {})
+    runs, status = mlflow.get("runs", {}), sweep_status(folder, state)
     untrained = state.baselines.get((UNTRAINED, "dev"))
     return {
         "sweep": str(folder),
-        "status": state.status,
+        "status": status,
         "mlflow": {key: mlflow.get(key) for key in ("uri", "experiment", "parent_run_id")},
-        "trials": [_trial(folder, trial, runs) for _, trial in sorted(state.trials.items())],
+        "trials": [_trial(folder, trial, runs, trial_status(trial, status)) for _, trial in sorted(state.trials.items())],
         "soup": soup_object(folder, state),
         "baseline": dict(untrained.figures) if untrained else {},
     }
@@ -56,12 +57,12 @@ def last_metrics(trial: Trial) -> dict[str, float]:
     return found
 
 
-def _trial(folder: Path, trial: Trial, runs: dict[str, str]) -> dict[str, Any]:
+def _trial(folder: Path, trial: Trial, runs: dict[str, str], status: str) -> dict[str, Any]:
     return {
         "trial_id": trial.trial_id,
         "ordinal": trial.ordinal,
         "run_id": runs.get(trial.trial_id),
-        "status": trial.status,
+        "status": status,
         "reason": trial.reason,
         "params": trial.params,
         "varied": trial.varied,

@@ -58,7 +58,9 @@ def view(standing: Standing, now: float, bar: bool = True) -> Group:
 def pace(standing: Standing, now: float) -> str:
     """`running 2, finished 7, stopped 3; 12.0 trials an hour; 31 min of work of 2:00 h`."""
     counts = standing.counts()
-    parts = [", ".join(f"{status} {counts[status]}" for status in ("running", "proposed", *ENDS) if counts[status])]
+    if standing.status != "running":  # nothing runs in a sweep that has been closed
+        counts["interrupted"] = counts.pop("running", 0) + counts.pop("proposed", 0)
+    parts = [", ".join(f"{status} {counts[status]}" for status in ("running", "proposed", "interrupted", *ENDS) if counts[status])]
     hours, worked = (standing.sweep["config"].get("budget") or {}).get("hours"), standing.worked(now)
     ended = sum(counts[status] for status in ENDS)
     if ended and worked:

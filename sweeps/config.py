@@ -28,7 +28,7 @@ from corpora.yaml_model import validated
 from evaluators.codes import PRECISIONS
 from sweeps.config_reading import resolved
 from sweeps.corpora_config import FORMS, Corpora, train_corpora
-from sweeps.mlflow_store import credentials_problem
+from sweeps.mlflow_store import uri_problem
 from sweeps.notify_config import Notify
 from sweeps.population_checks import problems as population_problems
 from sweeps.search_config import SUITES, Budget, Objective, SchedulerConfig, Search
@@ -99,12 +99,7 @@ class MLflow(Frozen):
     @field_validator("uri")
     @classmethod
     def _a_store(cls, uri: str | None) -> str | None:
-        """MLflow's own file store raises since 3.13, so a path is refused before anything starts."""
-        schemes = ("http", "https", "sqlite", "postgresql", "mysql", "mssql")
-        scheme = (uri or "http:").partition(":")[0].partition("+")[0]
-        if scheme not in schemes:
-            raise ValueError(f"a tracking URI begins with one of {', '.join(schemes)}; a folder is none")
-        if problem := credentials_problem(uri or ""):
+        if problem := uri_problem(uri):
             raise ValueError(problem)
         return uri
 

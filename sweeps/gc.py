@@ -71,11 +71,12 @@ def survey(folder: Path, state: LedgerState, keep: int = KEEP) -> Survey:
                 why = "its files were left when it was removed" if checkpoint.removed else _why_removable(trial)
                 removable.append(Item(checkpoint.folder, "checkpoint", _size(place), why, (trial.ordinal, step)))
             else:
-                kept.append(Item(checkpoint.folder, "checkpoint", _size(place), reason, (trial.ordinal, step)))
                 state_folder = place / checkpoints.STATE
                 needed = reason == PIN or step in _shared_steps(state, trial)
-                if trial.has_ended and not needed and state_folder.exists():
-                    removable.append(Item(f"{checkpoint.folder}/{checkpoints.STATE}", "optimiser state", _size(state_folder), "its trial has ended: nothing resumes from it"))
+                spare = _size(state_folder) if trial.has_ended and not needed else 0
+                kept.append(Item(checkpoint.folder, "checkpoint", _size(place) - spare, reason, (trial.ordinal, step)))
+                if spare:
+                    removable.append(Item(f"{checkpoint.folder}/{checkpoints.STATE}", "optimiser state", spare, "its trial has ended: nothing resumes from it"))
         if trial.has_ended:
             removable += _leftovers(folder, trial)
     for place, reason in _soups(folder, state):

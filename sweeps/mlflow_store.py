@@ -14,7 +14,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import unquote, urlsplit
 
-from corpora.errors import InputError, Problem
+from corpora.errors import InputError, Problem, StockpotError
+from corpora.files import beside_prefix
 
 if TYPE_CHECKING:
     from mlflow import MlflowClient
@@ -31,6 +32,7 @@ SETTINGS = {
 }
 FORCED = {"MLFLOW_DISABLE_TELEMETRY": "true", "DO_NOT_TRACK": "true", "MLFLOW_TRUNCATE_LONG_VALUES": "false"}
 SECRETS = ("MLFLOW_TRACKING_PASSWORD", "MLFLOW_TRACKING_TOKEN", "PGPASSWORD")
+SCHEMES = ("http", "https", "sqlite", "postgresql", "mysql", "mssql")
 LOGIN = ("UNAUTHENTICATED", "CUSTOMER_UNAUTHORIZED", "PERMISSION_DENIED")
 """MLflow's codes of the answers 401 and 403."""
 
@@ -62,11 +64,25 @@ def credentials_problem(uri: str) -> str:
     return f"{masked(uri)} holds a password, which the ledger would show: leave it out, and set {own}, in the environment"
 
 
-def check_login(uri: str | None, say: Callable[[str], None]) -> None:
-    """Asks a tracking server whether it lets us in: a refused login is an error before anything starts.
+def uri_problem(uri: str | None) -> str | None:
+    """Why no tracking store can be at `uri`; None where one can, or where none is named.
 
-    A server that does not answer is only said: it costs a later `stockpot sync`.
+    MLflow's own file store raises since 3.13, so a path is refused before anything starts.
     """
+    if uri is None:
+        return None
+    scheme, _, place = uri.partition(":")
+    if scheme.partition("+")[0] not in SCHEMES:
+        return f"a tracking URI begins with one of {', '.join(SCHEMES)}; a folder is none; found {masked(uri)!r}"
+    if scheme in ("http", "https") and not urlsplit(uri).hostname:
+        return f"{masked(uri)!r} names no host"
+    if scheme == "sqlite" and not place.removeprefix("///"):
+        return f"{masked(uri)!r} names no file: sqlite:///FOLDER/NAME.db, or sqlite:////FOLDER/NAME.db from the root"
+    return credentials_problem(uri)
+
+
+def check_server(uri: str | None) -> None:
+    """Asks a tracking server whether it lets us in: InputError where it does not, StockpotError where it does not answer."""
     if not (uri or "").startswith(("http://", "https://")):
         return
     client = open_client(uri)
@@ -75,13 +91,32 @@ def check_login(uri: str | None, say: Callable[[str], None]) -> None:
     try:
         client.search_experiments(max_results=1)
     except MlflowException as error:
-        if error.error_code not in LOGIN:
-            say(f"MLflow ({masked(uri)}) does not answer; the sweep goes on without, and `stockpot sync` sends it later")
-            return
+        told = f"the tracking server {masked(uri)} {words(error, uri)}"
+        raise InputError(Problem("mlflow.uri", told)) if error.error_code in LOGIN else StockpotError(told) from None
+
+
+def check_login(uri: str | None, say: Callable[[str], None]) -> None:
+    """A refused login is an error before a sweep starts; a server that does not answer costs a later `stockpot sync` only."""
+    try:
+        check_server(uri)
+    except InputError:
+        raise
+    except StockpotError as error:
+        say(f"{error}; the sweep goes on without, and `stockpot sync` sends it later")
+
+
+def words(error: Exception, uri: str) -> str:
+    """What a store did instead of what it was asked, on one line and without secrets."""
+    if getattr(error, "error_code", "") in LOGIN:
         user = os.environ.get("MLFLOW_TRACKING_USERNAME")
         told = f"refuses the user {user!r} or its password" if user else "asks for a user and a password"
-        cure = "set MLFLOW_TRACKING_USERNAME and MLFLOW_TRACKING_PASSWORD (or MLFLOW_TRACKING_TOKEN) in the environment"
-        raise InputError(Problem("mlflow.uri", f"the server {masked(uri)} {told}: {cure}")) from None
+        return f"{told}: set MLFLOW_TRACKING_USERNAME and MLFLOW_TRACKING_PASSWORD (or MLFLOW_TRACKING_TOKEN) in the environment"
+    line = (str(error).strip().splitlines() or [type(error).__name__])[0]
+    if caused := re.search(r"\(Caused by \w+\([\"'](.*)[\"']\)\)", line):  # requests' words for what a socket said
+        line = f"does not answer: {re.sub(r'.Errno -?[0-9]+. ', '', caused[1].rpartition(': ')[2])}"
+    elif answered := re.search(r"failed with error code ([0-9]+)", line):  # not MLflow's own, whose answers have words
+        line = f"answers {answered[1]}"
+    return masked(line, uri)[:500]
 
 
 def configure() -> None:
@@ -138,7 +173,7 @@ def _create_database(file: Path) -> None:
     from mlflow import MlflowClient
 
     file.parent.mkdir(parents=True, exist_ok=True)
-    handle, name = tempfile.mkstemp(dir=file.parent, prefix=f".{file.name}.")
+    handle, name = tempfile.mkstemp(dir=file.parent, prefix=beside_prefix(file))
     os.close(handle)
     client = MlflowClient(tracking_uri=f"sqlite:///{name}", registry_uri=f"sqlite:///{name}")
     try:

@@ -31,6 +31,8 @@ class Notify(Frozen):
             raise ValueError("env: needs the name of an environment variable, as in env:STOCKPOT_WEBHOOK")
         if webhook is not None and not webhook.startswith((ENVIRONMENT, "https://", "http://")):
             raise ValueError("a webhook is an http(s) URL, or env:NAME for the environment variable that holds one")
+        if webhook is not None and not webhook.startswith(ENVIRONMENT) and not _names_a_host(webhook):
+            raise ValueError("a webhook's URL names a host, as in https://HOST/PATH, and holds no white space")
         return webhook
 
     @field_serializer("webhook")
@@ -39,3 +41,11 @@ class Notify(Frozen):
             return webhook
         parts = urlsplit(webhook)
         return f"{parts.scheme}://{parts.hostname}/{HIDDEN}"
+
+
+def _names_a_host(url: str) -> bool:
+    try:
+        parts = urlsplit(url)
+        return bool(parts.hostname) and parts.port != 0 and not any(sign.isspace() for sign in url)
+    except ValueError:  # a port that is none
+        return False

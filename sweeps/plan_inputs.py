@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 from corpora.documents import Corpus
 from corpora.errors import InputError, Problem
@@ -13,6 +14,8 @@ from sweeps.corpora_config import CutCorpora, GeneratedCorpora, SplitCorpora
 from sweeps.estimates import CorpusSize, ModelSize
 
 Splits = dict[str, list[Corpus]]
+SIZES = {"num_hidden_layers": 12, "max_position_embeddings": 512, "hidden_size": 768, "intermediate_size": 0, "vocab_size": 30522}
+"""What an encoder's config.json says of its size, and what holds where it does not: BERT's; 0: four times the width."""
 
 
 def read_splits(config: SweepConfig, problems: list[Problem]) -> Splits:
@@ -64,15 +67,14 @@ def read_model(config: SweepConfig, problems: list[Problem]) -> ModelSize | None
 
     try:
         about = json.loads((encoder_folder(config.student.encoder) / "config.json").read_text())
+        sizes = {name: _size_in(about, name) for name in SIZES}
     except InputError as error:
         problems += error.problems
         return None
-        if not isinstance(about, dict):
-            raise ValueError("it holds no object")
     except (OSError, ValueError) as error:
         problems.append(Problem("student.encoder", f"{config.student.encoder}: config.json cannot be read ({error})"))
         return None
-    layers, window = about.get("num_hidden_layers", 12), about.get("max_position_embeddings", 512)
+    layers, window, width = sizes["num_hidden_layers"], sizes["max_position_embeddings"], sizes["hidden_size"]
     if config.student.layers and config.student.layers > layers:
         problems.append(
             Problem("student.layers", f"{config.student.layers} asked, {config.student.encoder} has {layers}")
@@ -81,8 +83,16 @@ def read_model(config: SweepConfig, problems: list[Problem]) -> ModelSize | None
         problems.append(
             Problem("student.window", f"{config.student.window} asked, {config.student.encoder} reads {window} tokens")
         )
-    width = about.get("hidden_size", 768)
     return ModelSize(
-        config.student.layers or layers, width, about.get("intermediate_size", 4 * width), about.get("vocab_size", 30522),
+        config.student.layers or layers, width, sizes["intermediate_size"] or 4 * width, sizes["vocab_size"],
         config.student.window or window, config.student.dimension,
     )  # fmt: skip
+
+
+def _size_in(about: Any, name: str) -> int:
+    if not isinstance(about, dict):
+        raise ValueError("it holds no object")
+    size = about.get(name, SIZES[name])
+    if name in about and (not isinstance(size, int) or isinstance(size, bool) or size < 1):
+        raise ValueError(f"{name} is {size!r}, a number over 0 is needed")
+    return size

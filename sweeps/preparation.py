@@ -126,6 +126,12 @@ def _how(corpora: CutCorpora | GeneratedCorpora) -> dict[str, Any]:
 def _check_made_by(corpora: CutCorpora | GeneratedCorpora, written: Path) -> None:
     """Splits are frozen on first use: a config that asks for others must not find these."""
     made_by = written / MADE_BY
-    if made_by.exists() and (recorded := json.loads(made_by.read_text())) != _how(corpora):
+    if not made_by.exists():
+        return
+    try:
+        recorded = json.loads(made_by.read_bytes())
+    except ValueError as error:
+        raise InputError(Problem(str(made_by), f"is damaged ({error}): remove {written}, and the same splits are made again")) from None
+    if recorded != _how(corpora):
         raise InputError(Problem("corpora", f"{written} holds splits made by {recorded}; this sweep asks for {_how(corpora)}: "
                                  "give another --out, or undo the change"))  # fmt: skip

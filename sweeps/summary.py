@@ -12,6 +12,7 @@ from sweeps.constraints import keeper
 from sweeps.ledger_state import LedgerState, Trial
 from sweeps.projected_model import shipped_model
 from sweeps.space import label
+from sweeps.status import trial_status
 
 HOW_TO_READ = """**How to read it**
 
@@ -66,8 +67,7 @@ def ranked(state: LedgerState) -> list[tuple[Trial, Best]]:
 
 
 def shown_status(state: LedgerState, trial: Trial) -> str:
-    """The ledger's status; a trial that waits for the sweep to be resumed is `interrupted`."""
-    return trial.status if trial.has_ended or state.status == "running" else "interrupted"
+    return trial_status(trial, state.status)
 
 
 def trial_name(trial: Trial) -> str:

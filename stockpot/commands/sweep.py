@@ -37,18 +37,20 @@ def plan(
     """
     from sweeps.machines import ray_machines
     from sweeps.plan_file import plan_file
+    from sweeps.warm_start import read_sources
 
     address = os.environ.get("RAY_ADDRESS")
     planned = plan_file(file, lambda: ray_machines(address) if address else None)
-    known = _noise(noise, planned)
+    known, earlier = _noise(noise, planned), []
+    read_sources(planned.config, planned.data, earlier.append)
     if probe:
         from sweeps.probe import probed
 
         planned = probed(planned, lambda line: output.progress.print(line, markup=False, soft_wrap=True))
     if json_output:
-        output.print_json(planned.json() | ({"noise": known.json()} if known else {}))
+        output.print_json(planned.json() | ({"warm_start": earlier} if earlier else {}) | ({"noise": known.json()} if known else {}))
         return
-    for line in [*planned.lines(), *(known.lines(planned.config.search.objectives) if known else ())]:
+    for line in [*planned.lines(), *earlier, *(known.lines(planned.config.search.objectives) if known else ())]:
         typer.echo(line)
 
 
@@ -63,12 +65,15 @@ def sweep(
     json_output: Json = False,
 ) -> None:
     """Trains, evaluates, logs and soups: the whole sweep. Prints its table; `stockpot ui` shows it in MLflow."""
+    from corpora.errors import InputError, Problem
     from stockpot.places import runs_folder
     from stockpot.whole_sweep import run_whole_sweep
     from sweeps.plan_file import plan_file
     from sweeps.plan_hash import check_plan
     from sweeps.sweep_folder import check_begun
 
+    if or_start and not resume:
+        raise InputError(Problem("--or-start", "goes with --resume: on its own `sweep` starts a sweep anyway"))
     planned = plan_file(file)  # refuses everything that is wrong before anything is written
     loaded = planned.config
     if yes is not None:
@@ -98,11 +103,13 @@ def sync(
     """Rebuilds MLflow from the ledger, into the sweep's own store or any server; doubles nothing."""
     from corpora.errors import InputError, Problem
     from sweeps.ledger import Ledger
-    from sweeps.mlflow_store import credentials_problem
+    from sweeps.mlflow_store import sqlite_file, uri_problem
     from sweeps.projector import sync
 
-    if problem := credentials_problem(uri or ""):
+    if problem := uri_problem(uri):
         raise InputError(Problem("--uri", problem))
+    if (file := sqlite_file(uri or "")) and not file.parent.is_dir():
+        raise InputError(Problem("--uri", f"{file.parent} is no folder: a typing mistake would leave MLflow's tables there"))
     config = Ledger.open(folder).state().sweep["config"].get("mlflow") or {}
     places = sync(folder, uri or config.get("uri"), config.get("experiment"))
     if json_output:

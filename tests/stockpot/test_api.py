@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import numpy as np
@@ -13,6 +14,9 @@ import pytest
 
 import stockpot
 from corpora.errors import InputError, StockpotError
+from stockpot.contract import sweep_object
+from sweeps.lease import Lease
+from sweeps.ledger import Ledger
 from tests.sweeps import made_ledgers, made_searches as made
 
 ANSWER = "dev/context/Answer@10"
@@ -66,12 +70,16 @@ def test_baselines_soup_and_config(ledger, tmp_path):
 
 def test_a_running_sweep_grows_under_its_reader(tmp_path):
     ledger = made_ledgers.begin(tmp_path)
-    sweep = stockpot.open(tmp_path)
+    sweep, lease = stockpot.open(tmp_path), Lease.acquire(tmp_path, "driver", time.time())
     assert repr(sweep) == f"<sweep 'made': running, 0 trials, {tmp_path}>"
     for frame in (sweep.trials, sweep.checkpoints, sweep.reports, sweep.baselines):
         assert isinstance(frame, pd.DataFrame) and frame.empty
     made_ledgers.trial(ledger, 0, end="", steps=(20,))
     assert sweep.trials.status.tolist() == ["running"] and len(sweep.checkpoints) == 1 and sweep.status == "running"
+    lease.release()  # its driver is gone, killed say, and closed nothing
+    assert sweep.trials.status.tolist() == ["interrupted"] and sweep.status == "interrupted"
+    told = sweep_object(tmp_path, Ledger.open(tmp_path).state(), {})
+    assert told["status"] == "interrupted" and told["trials"][0]["status"] == "interrupted"
     made_ledgers.close(ledger, "interrupted")
     assert sweep.trials.status.tolist() == ["interrupted"] and sweep.status == "interrupted"
 
@@ -89,13 +97,15 @@ def test_queries_carry_their_family_and_come_of_one_or_of_all(ledger, tmp_path):
 
 
 @pytest.mark.parametrize(("asked", "words"), [
-    (lambda sweep: sweep.per_query(9), "trial 9: is not in this sweep; it has 3, counted from 0"),
+    (lambda sweep: sweep.per_query(9), "trial 9: is not in this sweep; it has 3, numbered from 0"),
+    (lambda sweep: sweep.per_query("0"), "trial '0': is not in this sweep"),
+    (lambda sweep: sweep.per_query(True), "trial True: is not in this sweep"),
     (lambda sweep: sweep.per_query(1, 50), "trial 1: has no checkpoint at step 50; it has 20, 40, 60"),
     (lambda sweep: sweep.per_query(1, 60, "confirm"), "trial 1 at step 60: has no scores on confirm; it has dev"),
     (lambda sweep: sweep.per_query(1, 40), "its values of single queries on dev are gone"),
     (lambda sweep: sweep.per_query(2), "trial 2: has no checkpoint with scores on dev yet"),
     (lambda sweep: sweep.per_query(step=60), "step 60 of which trial?"),
-    (lambda sweep: sweep.per_query(split="test"), "no trial has scores on test yet"),
+    (lambda sweep: sweep.per_query(split="test"), "no trial has scores on 'test'; there are scores on dev"),
     (lambda sweep: sweep.load(2, 20), "trial 2: has no checkpoint at step 20; it has none yet"),
 ])  # fmt: skip
 def test_what_is_not_there_is_said_with_what_is(ledger, tmp_path, asked, words):

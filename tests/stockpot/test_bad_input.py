@@ -35,6 +35,11 @@ def sweep(tmp_path, tiny_yaml):
         ({"corpora": {"folder": "nowhere"}}, ["nowhere"]),
         ({"resources": {"slots": 1, "gpus": 1}}, ["resources.gpus"]),
         ({"mlflow": {"uri": "some/folder"}}, ["mlflow.uri", "sqlite"]),
+        ({"mlflow": {"uri": "http://"}}, ["mlflow.uri", "names no host"]),
+        ({"mlflow": {"uri": "sqlite:"}}, ["mlflow.uri", "names no file"]),
+        ({"search": {"trials": True}}, ["search.trials", "a number is needed, found true"]),
+        ({"search": {"trials": 2, "objectives": [{"metric": "context/Anwser@10"}]}}, ["search.objectives.0.metric", "did you mean 'context/Answer@10'"]),
+        ({"name": [1]}, ["name", "found [1]"]),
         ({"search": None}, ["search", "missing"]),
     ],
 )

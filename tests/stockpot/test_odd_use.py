@@ -18,6 +18,7 @@ from corpora.arrays import write_arrays
 from corpora.errors import InputError
 from corpora.files import build_folder, write_atomically
 from tests.sweeps import made_ledgers
+from tests.sweeps.tiny_sweep import sweep_file
 from stockpot.places import runs_folder
 from sweeps.sweep_folder import check_begun, check_unused
 from trainables import checkpoints
@@ -279,3 +280,32 @@ def test_a_name_with_a_path_in_it_stays_in_runs():
     assert [str(runs_folder(name)) for name in ("..", "../up", "a/b", ".", "/etc")] == [
         "runs/sweep", "runs/..-up", "runs/a-b", "runs/sweep", "runs/-etc"
     ]  # fmt: skip
+
+
+@pytest.mark.parametrize(("uri", "word"), [("zzz", "begins with one of http"), ("sqlite:////nowhere/x.db", "/nowhere is no folder")])
+def test_a_store_that_cannot_be_is_refused_where_it_is_named(said, uri, word, tmp_path):
+    made_ledgers.begin(tmp_path)
+    code, _, err = said("sync", tmp_path, "--uri", uri)
+    assert code == 2 and "--uri" in err and word in err
+
+
+def test_or_start_belongs_to_resume(said, tiny_yaml, tmp_path):
+    code, _, err = said("sweep", tiny_yaml, "--out", tmp_path / "out", "--or-start")
+    assert code == 2 and "--or-start: goes with --resume" in err and not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize("content", [b"", b"{", b"\xff"])
+def test_a_damaged_note_of_how_splits_were_made_names_the_file(said, tiny_yaml, content, tmp_path):
+    out = tmp_path / "out"
+    assert said("prepare", tiny_yaml, "--out", out)[0] == 0
+    (out / "corpora" / "made_by.json").write_bytes(content)
+    code, _, err = said("prepare", tiny_yaml, "--out", out)
+    assert code == 2 and "made_by.json: is damaged" in err
+
+
+@pytest.mark.parametrize("content", ["[]", "null", '{"num_hidden_layers": "x"}', '{"hidden_size": "x"}', '{"max_position_embeddings": null}'])
+def test_an_encoder_whose_config_says_no_sizes(said, content, tmp_path):
+    path = sweep_file(tmp_path)
+    (tmp_path / "encoder" / "config.json").write_text(content)
+    code, _, err = said("plan", path)
+    assert code == 2 and "student.encoder" in err and "config.json cannot be read" in err

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import json
 import threading
 import time
 from pathlib import Path
@@ -88,6 +89,7 @@ def test_spans_are_short(seconds, told):
 
 def test_a_driver_that_is_gone_is_said_with_what_to_do(made):
     gone = stockpot("status", made).stdout
+    assert "running" not in gone.splitlines()[0] and json.loads(stockpot("status", made, "--json").stdout)["status"] == "interrupted"
     assert "its driver is gone since" in gone and "--resume" in gone and "trials 4/12" in gone
     lease = Lease.acquire(made, "driver", time.time())
     assert "made: running" in stockpot("status", made).stdout

@@ -113,7 +113,7 @@ def test_a_url_of_the_yaml_is_masked_wherever_the_config_goes():
     assert SweepConfig.model_validate(dumped).model_dump(mode="json", by_alias=True) == dumped
 
 
-@pytest.mark.parametrize("webhook", ["env:", f"slack://{SECRET}"])
+@pytest.mark.parametrize("webhook", ["env:", f"slack://{SECRET}", f"https:///{SECRET}", f"https://host:99999/{SECRET}", f"https://ho st/{SECRET}"])
 def test_a_wrong_webhook_is_refused_without_showing_it(webhook, tmp_path):
     from sweeps.config import load
 
@@ -121,6 +121,6 @@ def test_a_wrong_webhook_is_refused_without_showing_it(webhook, tmp_path):
     path.write_text(
         "name: n\ncorpora: {generate: quick}\nsearch: {sampler: random, trials: 1}\n" f"notify: {{webhook: '{webhook}'}}\n"
     )
-    with pytest.raises(InputError, match=r"s.yaml:4: notify.webhook: .*env") as error:
+    with pytest.raises(InputError, match=r"s.yaml:4: notify.webhook: .*(env|host)") as error:
         load(path)
     assert SECRET not in str(error.value)
