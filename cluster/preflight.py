@@ -85,7 +85,7 @@ def _node_problems(node: dict[str, Any], sweep: RemoteSweep, driver: dict[str, s
     for path in node["driver_inputs"] if _may_hold_driver(node, driver) else ():
         yield Problem(f"{name}: {path}", "is not there: the driver, which reads it and keeps what it makes of it in storage, may run there")
     if node["mlflow"]:
-        yield Problem(f"{name}: mlflow.uri", f"the tracking server {node['mlflow']} (docs/cluster.md says where credentials go)")
+        yield Problem(f"{name}: mlflow.uri", f"{node['mlflow']} (docs/cluster.md says where credentials go)")
     if abs(node["skew"]) > SKEW:
         needed = f"leases and resumption need clocks within {SKEW:.0f} s (ntp)"
         yield Problem(name, f"its clock is {node['skew']:+.0f} s off the head's: {needed}")

@@ -17,9 +17,7 @@ import shutil
 import subprocess
 import sys
 import time
-import urllib.error
-import urllib.request
-from base64 import b64encode
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -47,7 +45,7 @@ class Node:
             "free_gb": _free(asked["out"]),
             "scratch_gb": _free("/tmp"),
             **{kind: [path for path in asked[kind] if not os.path.exists(path)] for kind in ("inputs", "driver_inputs")},
-            "mlflow": mlflow_problem(asked["mlflow"]) if asked["mlflow"] else "",
+            "mlflow": mlflow_problem(asked["mlflow"]) if asked["mlflow"] and not missing else "",
             "gpu_memory_gb": gpu_memory(),
         }
 
@@ -166,39 +164,35 @@ def _plan() -> dict[str, Any]:
 
 def mlflow_problem(uri: str) -> str:
     """Why this node cannot use the tracking server; empty where it can. Credentials are the environment's."""
-    if not uri.startswith(("http://", "https://")):
-        return ""
-    request = urllib.request.Request(f"{uri.rstrip('/')}/api/2.0/mlflow/experiments/search?max_results=1")
-    user, password = (os.environ.get(f"MLFLOW_TRACKING_{name}", "") for name in ("USERNAME", "PASSWORD"))
-    if user:
-        request.add_header("Authorization", f"Basic {b64encode(f'{user}:{password}'.encode()).decode()}")
-    elif token := os.environ.get("MLFLOW_TRACKING_TOKEN"):
-        request.add_header("Authorization", f"Bearer {token}")
-    try:
-        urllib.request.urlopen(request, timeout=20).close()
-    except urllib.error.HTTPError as error:
-        if error.code in (401, 403):
-            return "refuses the node's user and password" if user else "asks for a user and a password, and the node has none"
-        return f"answers {error.code}"
-    except (OSError, ValueError) as error:
-        return f"does not answer ({getattr(error, 'reason', error)})"
-    return ""
+    from sweeps.mlflow_store import check_server
+
+    return _problem(lambda: check_server(uri))
 
 
 def storage_problem(uri: str, name: str) -> str:
     """Why this node cannot keep a sweep there; empty where it can. Keys are the environment's."""
-    from corpora.errors import InputError, StockpotError
+    from corpora.errors import StockpotError
     from corpora.storage import Storage
 
-    try:
+    def keep() -> None:
         storage = Storage(uri)
         storage.put_bytes(f"{PROBES}/{name}", name.encode())
-        found = storage.get_bytes(f"{PROBES}/{name}")
+        if storage.get_bytes(f"{PROBES}/{name}") != name.encode():
+            raise StockpotError("gives back something else than was put")
+
+    return _problem(keep)
+
+
+def _problem(check: Callable[[], None]) -> str:
+    from corpora.errors import InputError, StockpotError
+
+    try:
+        check()
     except InputError as error:
         return "; ".join(problem.message for problem in error.problems)
     except StockpotError as error:
         return str(error)
-    return "" if found == name.encode() else "gives back something else than was put"
+    return ""
 
 
 def gpu_memory() -> float | None:

@@ -6,7 +6,6 @@ something or everything ends at the same pages. An outage delays pages, and neve
 
 from __future__ import annotations
 
-import re
 import threading
 import time
 from collections import defaultdict
@@ -58,7 +57,7 @@ class Projector:
                 self._page = self._sweep.project(state)
         except Exception as error:  # whatever a store, a proxy or a disk may raise
             self._forget()
-            raise StockpotError(f"MLflow ({mlflow_store.masked(self.uri)}): {self._words(error)}") from None
+            raise StockpotError(f"MLflow ({mlflow_store.masked(self.uri)}): {mlflow_store.words(error, self.uri)}") from None
 
     def pending(self) -> list[str]:
         """Names of the trials of which MLflow has not taken everything, and `the sweep's page`, to be sent by `sync`."""
@@ -111,12 +110,6 @@ class Projector:
         self._runs = {int(ordinal): HeldRun.of(runs[0]) for ordinal, runs in found.items()}
         self._marks = {ordinal: mark for ordinal, mark in self._marks.items() if ordinal in self._runs}
         self._sweep, self._parent = sweep, sweep.run_id
-
-    def _words(self, error: Exception) -> str:
-        lines = str(error).strip().splitlines() or [type(error).__name__]
-        caused = re.search(r"\(Caused by \w+\([\"'](.*)[\"']\)\)", lines[0])  # requests' words for what a socket said
-        reason = f"does not answer: {re.sub(r'.Errno -?[0-9]+. ', '', caused[1].rpartition(': ')[2])}" if caused else lines[0]
-        return mlflow_store.masked(reason, self.uri)[:500]
 
 
 def sync(folder: Path, uri: str | None = None, experiment: str | None = None) -> dict[str, Any]:

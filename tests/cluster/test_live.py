@@ -42,7 +42,7 @@ def test_what_cannot_run_is_refused_before_it_is_sent(live: Live, tmp_path):
     done = run(live.environment, "submit", sweep, "--address", live.address, "--out", tmp_path / "out")
     assert done.returncode == 2 and "Traceback" not in done.stderr
     assert "1 CPUs, 1 GPUs asked for each trial; no node of the cluster has them" in done.stderr and "1 x (1 CPUs, 0 T4 GPUs, 2 GB)" in done.stderr
-    assert done.stderr.count("mlflow.uri: the tracking server does not answer") == 3  # from each node
+    assert done.stderr.count("mlflow.uri: the tracking server http://127.0.0.1:1 does not answer") == 3  # from each node
     assert run(live.environment, "cluster", "jobs", "--address", live.address).stdout.count("tiny") == 0
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import copy
 import http.server
-import json
 import threading
 from base64 import b64encode
 from types import SimpleNamespace
@@ -80,7 +79,7 @@ def test_a_good_cluster_has_nothing_against_it():
         ({"uri": "s3://b/x?scheme=http", "unseen": ["x"]}, "10.0.0.2: s3://b/x: is not shared: what 1 other nodes"),
         ({"driver_inputs": ["/data/dev"], "driver": {"ray.io/accelerator-type": "A100"}}, "10.0.0.2: /data/dev: is not there: the driver"),
         ({"inputs": ["/data/dev"]}, "10.0.0.2: /data/dev: is not there"),
-        ({"mlflow": "answers 500"}, "10.0.0.2: mlflow.uri: the tracking server answers 500"),
+        ({"mlflow": "the tracking server http://m asks"}, "10.0.0.2: mlflow.uri: the tracking server http://m asks (docs/cluster.md"),
         ({"skew": -61.0}, "10.0.0.2: its clock is -61 s off the head's"),
         ({"scratch_gb": 0.5}, "10.0.0.2: /tmp: 0.5 GB are free, 2 are needed"),
         ({"silent": "ActorDiedError: it died"}, "10.0.0.2: the node did not answer: ActorDiedError"),
@@ -140,11 +139,12 @@ def test_what_waits_or_may_not_fit_is_a_warning():
 class _Tracking(http.server.BaseHTTPRequestHandler):
     """A tracking server that knows one user."""
 
-    def do_GET(self):
+    def do_POST(self):
         wanted = f"Basic {b64encode(b'me:right').decode()}"
-        self.send_response(200 if self.headers.get("Authorization") == wanted else 401)
+        knows = self.headers.get("Authorization") == wanted
+        self.send_response(200 if knows else 401)
         self.end_headers()
-        self.wfile.write(json.dumps({}).encode())
+        self.wfile.write(b"{}" if knows else b"You are not authenticated.")
 
     def log_message(self, *_):
         pass
@@ -157,13 +157,15 @@ def test_what_a_node_says_of_the_tracking_server(monkeypatch):
     try:
         for name in ("USERNAME", "PASSWORD", "TOKEN"):
             monkeypatch.delenv(f"MLFLOW_TRACKING_{name}", raising=False)
-        assert probe.mlflow_problem(uri) == "asks for a user and a password, and the node has none"
+        assert probe.mlflow_problem(uri).startswith(f"the tracking server {uri} asks for a user and a password: set MLFLOW_TRACKING_USERNAME")
         monkeypatch.setenv("MLFLOW_TRACKING_USERNAME", "me")
         monkeypatch.setenv("MLFLOW_TRACKING_PASSWORD", "wrong-password")
-        assert probe.mlflow_problem(uri) == "refuses the node's user and password"
+        refused = probe.mlflow_problem(uri)
+        assert "refuses the user 'me' or its password" in refused and "wrong-password" not in refused
         monkeypatch.setenv("MLFLOW_TRACKING_PASSWORD", "right")
         assert probe.mlflow_problem(uri) == ""
     finally:
         server.shutdown()
         server.server_close()
-    assert probe.mlflow_problem(uri).startswith("does not answer (")
+    assert probe.mlflow_problem(uri) == f"the tracking server {uri} does not answer: Connection refused"
+    assert probe.mlflow_problem("sqlite:///nowhere.db") == ""

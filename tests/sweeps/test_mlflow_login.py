@@ -68,7 +68,7 @@ def test_a_server_that_does_not_answer_is_only_a_warning(monkeypatch, answers):
         if answers:
             silent.listen()  # takes the connection, and never says a word
         mlflow_store.check_login(f"http://127.0.0.1:{silent.getsockname()[1]}", said.append)
-    assert len(said) == 1 and "does not answer; the sweep goes on without" in said[0]
+    assert len(said) == 1 and "does not answer: " in said[0] and "the sweep goes on without" in said[0]
 
 
 def test_a_wrong_password_ends_the_sweep_before_it_starts(team, tmp_path):
