@@ -1,17 +1,26 @@
-"""Files that are either whole or absent: written beside, synced, renamed."""
+"""Files that are either whole or absent: written beside, synced, renamed.
+
+What is written beside bears its maker's mark, `.NAME.HOST-PID.random`, so that what a killed process left is told from
+what a living one is at work on.
+"""
 
 from __future__ import annotations
 
 import errno
 import hashlib
 import os
+import re
 import shutil
 import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
 
 from corpora.errors import InputError, Problem
+from corpora.processes import is_alive, this_host
+
+_BESIDE = re.compile(r"\..+\.([0-9a-f]{8})-([0-9]+)\.[a-z0-9_]{8}")
 
 
 def write_atomically(path: Path, content: bytes | str | Callable[[Path], None]) -> None:
@@ -22,7 +31,7 @@ def write_atomically(path: Path, content: bytes | str | Callable[[Path], None]) 
     path = Path(path)
     with writing(path):
         path.parent.mkdir(parents=True, exist_ok=True)
-        handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+        handle, name = tempfile.mkstemp(dir=path.parent, prefix=beside_prefix(path))
         os.close(handle)
         _write_beside(Path(name), path, content)
 
@@ -74,7 +83,7 @@ def build_folder(folder: Path, fill: Callable[[Path], None]) -> Path:
         return folder
     with writing(folder):
         folder.parent.mkdir(parents=True, exist_ok=True)
-        _build_beside(Path(tempfile.mkdtemp(dir=folder.parent, prefix=f".{folder.name}.")), folder, fill)
+        _build_beside(Path(tempfile.mkdtemp(dir=folder.parent, prefix=beside_prefix(folder))), folder, fill)
     return folder
 
 
@@ -93,6 +102,32 @@ def _build_beside(beside: Path, folder: Path, fill: Callable[[Path], None]) -> N
         _sync(folder.parent)
     finally:
         shutil.rmtree(beside, ignore_errors=True)
+
+
+@contextmanager
+def scratch_folder(folder: Path) -> Iterator[Path]:
+    """A folder of another name beside `folder` for what is not kept: gone at the end."""
+    with tempfile.TemporaryDirectory(dir=folder.parent, prefix=beside_prefix(folder)) as made:
+        yield Path(made)
+
+
+def beside_prefix(path: Path) -> str:
+    """How the names begin of what this process writes beside `path`."""
+    return f".{path.name}.{_host()}-{os.getpid()}."
+
+
+def remove_leftovers(folder: Path) -> None:
+    """Removes what processes of this host left half written in `folder` when they were killed; of another host nobody
+    here knows whether it lives."""
+    for path in Path(folder).glob(".*"):
+        maker = _BESIDE.fullmatch(path.name)
+        if maker and maker[1] == _host() and not is_alive(int(maker[2])):
+            shutil.rmtree(path, ignore_errors=True) if path.is_dir() else path.unlink(missing_ok=True)
+
+
+@cache
+def _host() -> str:
+    return hashlib.sha256(this_host().encode()).hexdigest()[:8]
 
 
 def sha256_of(path: Path) -> str:

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import json
 import os
-import platform
 import time
 from collections.abc import Callable
 from contextlib import suppress
@@ -19,6 +18,7 @@ from pathlib import Path
 
 from corpora.errors import StockpotError
 from corpora.files import write_atomically
+from corpora.processes import is_alive, this_host
 
 STALE = 60.0  # seconds without a beat
 BEAT = 10.0  # seconds between beats that a driver should keep
@@ -40,7 +40,7 @@ class Holder:
     heartbeat: float  # seconds since 1970
 
     def is_stale(self, host: str, now: float) -> bool:
-        return abs(now - self.heartbeat) > STALE or (self.host == host and not _alive(self.pid))
+        return abs(now - self.heartbeat) > STALE or (self.host == host and not is_alive(self.pid))
 
 
 @dataclass(frozen=True)
@@ -115,14 +115,6 @@ def wait_for_sign(read: Callable[[], Holder | None], clock: Callable[[], float],
         sleep(1.0)
 
 
-def this_host() -> str:
-    """The machine and its process namespace: a pid means nothing in another container."""
-    try:
-        return f"{platform.node()}/{os.readlink('/proc/self/ns/pid')}"
-    except OSError:
-        return platform.node()
-
-
 def _set_aside(path: Path, stale: Holder, owner: str) -> None:
     """Frees the name of a stale lease; of several drivers that try, one succeeds."""
     aside = path.with_name(f".{path.name}.stale.{owner}")
@@ -142,13 +134,3 @@ def _read(path: Path) -> Holder | None:
         return None
     except (ValueError, TypeError) as error:
         raise StockpotError(f"{path}: not a lease file ({error}); remove it if no driver runs") from None
-
-
-def _alive(pid: int) -> bool:
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    except PermissionError:
-        return True
-    return True

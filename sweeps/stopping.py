@@ -20,7 +20,7 @@ from pathlib import Path
 from corpora.errors import StockpotError
 from corpora.files import write_atomically
 from sweeps.interruptible import is_interruptible
-from sweeps.lease import Holder, living_driver, this_host
+from sweeps.lease import Holder, living_driver
 
 ASKED = "asked to stop"
 POLL = 0.5  # seconds between two looks for a request

@@ -21,9 +21,10 @@ from typing import Any
 
 from corpora.errors import InputError, Problem, StockpotError
 from corpora.mirror import Mirror
+from corpora.processes import this_host
 from corpora.storage import Storage
 from sweeps.evaluations import SCORES
-from sweeps.lease import BEAT, STALE, Holder, LeaseHeld, this_host, wait_for_sign
+from sweeps.lease import BEAT, STALE, Holder, LeaseHeld, wait_for_sign
 from sweeps.preparation import CORPORA
 
 LEASE = "lease.json"

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from corpora.errors import InputError, Problem
+from corpora.files import scratch_folder
 from evaluators.results import Results
 from sweeps.config import SweepConfig
 from sweeps.constraints import keeper
@@ -150,10 +150,10 @@ class Kitchen:
         wanted = sorted({place for one in proposals for place in one.members} - {best})
         self.say(f"probing the midpoints of {len(wanted)} checkpoints with the best single")
         folders = {members[place].folder: place for place in wanted}
-        with tempfile.TemporaryDirectory(dir=self.folder) as scratch:
+        with scratch_folder(self.folder / "soup") as scratch:
             found = barriers(
                 members[best].folder, list(folders), self._on_probe,
-                middle=lambda one, other: average(ingredients([one, other]), Path(scratch)),
+                middle=lambda one, other: average(ingredients([one, other]), scratch),
             )  # fmt: skip
         for folder, height in found.items():
             if height > BARRIER:

@@ -66,6 +66,7 @@ def test_kill_9_while_it_makes_its_soup_changes_nothing(world, tmp_path):
         cook.wait()
     stockpot("soup", out, check=False, timeout=900)
     assert result_of(out) == world.reference
+    assert not [*out.glob(".soup.*"), *(out / "soup").glob(".*")], "half-made folders of the killed ones"
 
 
 def before_soup(world: World, out: Path) -> None:
