@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from mlflow import MlflowClient
     from mlflow.entities import LoggedModel, Run
 
-FORMAT = 2  # of the projection; a new one projects every trial again
+FORMAT = 3  # of the projection; a new one projects every trial again
 STATUS = {
     "proposed": "SCHEDULED",
     "running": "RUNNING",
@@ -106,14 +106,16 @@ class TrialProjection:
 
     def _look(self, state: LedgerState, trial: Trial, run: HeldRun) -> None:
         """Sends what never changes, params and inputs, and learns which logged models an earlier process left."""
-        from mlflow.entities import Param
+        from mlflow.entities import Param, RunTag
 
+        whole = json.dumps(trial.params, ensure_ascii=False)
+        exact = RunTag("stockpot.params", fitted(whole, LONGEST_TAG, "params.json"))  # with their types: for warm starts
         params = [(name, readable(value)) for name, value in flat(trial.params)]
-        if any(len(value) > LONGEST_PARAM for _, value in params):
+        if len(whole) > LONGEST_TAG or any(len(value) > LONGEST_PARAM for _, value in params):
             self.client.log_text(run.run_id, json.dumps(trial.params, ensure_ascii=False, indent=1), "params.json")
         sent = [Param(param_key(name), fitted(value, LONGEST_PARAM, "params.json")) for name, value in params]
         for chunk in batches(sent, PARAMS):
-            self.client.log_batch(run.run_id, params=chunk)
+            self.client.log_batch(run.run_id, params=chunk, tags=[exact])
         log_splits(self.client, run.run_id, state, {"train"} & set(splits_of(state)))
         linked = {output.model_id for output in self.client.get_run(run.run_id).outputs.model_outputs}
         for model in sorted(self._models_of(trial), key=lambda model: model.model_id):
@@ -201,8 +203,11 @@ class TrialProjection:
         """What it took over from others: its params in MLflow stay those that it began with."""
         if len(trial.exploits) == run.exploits:
             return
+        from mlflow.entities import RunTag
+
         told = lineage(trial)
-        self.client.set_tag(run.run_id, "stockpot.lineage", fitted(told, LONGEST_TAG, "lineage.txt"))
+        tags = {"stockpot.lineage": fitted(told, LONGEST_TAG, "lineage.txt"), "stockpot.own_until": str(trial.own_until)}
+        self.client.log_batch(run.run_id, tags=[RunTag(*tag) for tag in tags.items()])
         if len(told) > LONGEST_TAG:
             self.client.log_text(run.run_id, told, "lineage.txt")
         run.exploits = len(trial.exploits)

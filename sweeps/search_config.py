@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Literal
 
 from pydantic import Field, field_validator, model_validator
@@ -10,6 +11,8 @@ import evaluators.suites
 from trainables.recipe import Frozen
 
 SUITES = tuple(evaluators.suites.SUITES)
+MLFLOW = "mlflow:"
+"""In front of an earlier sweep's run, where a folder could stand."""
 
 
 def a_figure(metric: str) -> str:
@@ -63,8 +66,17 @@ class Search(Frozen):
     objectives: tuple[Objective, ...] = (Objective(metric="context/Answer@10"), Objective(metric="context/Document@1"))
     constraints: tuple[Constraint, ...] = Field((), description="guardrails on dev that the best may not break")
     replicates: int = Field(1, ge=1, description="runs of each setting, `seed` counted up from the recipe's; the search sees their mean")
-    warm_start: tuple[str, ...] = Field((), description="folders of earlier sweeps over the same dev corpora, whose trials are learnt from")
+    warm_start: tuple[str, ...] = Field((), description="earlier sweeps over the same dev corpora, whose trials are learnt from: "
+                                       "folders, or mlflow:RUN_ID, a sweep's run on the server of `mlflow.uri`")  # fmt: skip
     startup: int = Field(10, ge=1, description="random trials before tpe learns; the population of nsga2")
+
+    @field_validator("warm_start")
+    @classmethod
+    def _sweeps(cls, sources: tuple[str, ...]) -> tuple[str, ...]:
+        for one in sources:
+            if one.startswith(MLFLOW) and not re.fullmatch("[0-9a-f]{32}", one.removeprefix(MLFLOW)):
+                raise ValueError(f"{one!r} names no run: {MLFLOW}RUN_ID has the 32 hexadecimal digits of a sweep's run in MLflow")
+        return sources
 
     @model_validator(mode="after")
     def _ends(self) -> Search:

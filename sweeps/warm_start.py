@@ -1,6 +1,6 @@
 """Trials of earlier sweeps that a search learns from before its first proposal (`search.warm_start`).
 
-Read once from the ledgers of the sweeps that the YAML names and written into this sweep's
+Read once from the ledgers, or the runs in MLflow, of the sweeps that the YAML names and written into this sweep's
 folder, so that a resumed sweep proposes the same though an earlier one grew or is gone.
 Only trials that would be a point of this space count, scored on the same dev corpora under
 the same student, teacher and evaluation; the others are counted, by reason.
@@ -14,13 +14,12 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from corpora.errors import InputError, Problem, StockpotError
+from corpora.errors import InputError
 from corpora.files import write_atomically
 from sweeps.config import SweepConfig
-from sweeps.ledger import Ledger
-from sweeps.ledger_state import Checkpoint, LedgerState, Report, Scores, Trial
+from sweeps.earlier_sweeps import LEARNT_FROM, Asked, EarlierTrial, earlier_sweep
+from sweeps.ledger_state import Checkpoint, Report, Scores, Trial
 from sweeps.preparation import Say
-from sweeps.settings import newest_figures, own_steps
 
 NAME = "warm-start.json"
 
@@ -29,8 +28,7 @@ def earlier_trials(config: SweepConfig, folder: Path, data: Mapping[str, str], s
     """In the order of the YAML and of the earlier sweeps. `data`: this sweep's hashes by split."""
     path = Path(folder) / NAME
     if config.search.warm_start and not path.exists():
-        found = [_read(config, Path(source), data, say) for source in config.search.warm_start]
-        write_atomically(path, json.dumps([trial for trials in found for trial in trials], ensure_ascii=False))
+        write_atomically(path, json.dumps(read_sources(config, data, say), ensure_ascii=False))
     return [_trial(ordinal, one) for ordinal, one in enumerate(json.loads(path.read_text()))] if path.exists() else []
 
 
@@ -41,45 +39,55 @@ def check_sources(config: SweepConfig, folder: Path) -> None:
     problems = []
     for source in config.search.warm_start:
         try:
-            Ledger.open(Path(source))
-        except StockpotError as error:
-            problems.append(Problem("search.warm_start", str(error)))
+            earlier_sweep(source, config)
+        except InputError as error:
+            problems += error.problems
     if problems:
         raise InputError(problems)
 
 
-def _read(config: SweepConfig, source: Path, data: Mapping[str, str], say: Say) -> list[dict[str, Any]]:
-    state = Ledger.open(source).state()
-    differs = _differs(config, state, data)
+def read_sources(config: SweepConfig, data: Mapping[str, str], say: Say) -> list[dict[str, Any]]:
+    """What is learnt of each trial; `say` hears how many of each sweep, and why others are left out."""
+    return [trial for source in config.search.warm_start for trial in _read(config, source, data, say)]
+
+
+def _read(config: SweepConfig, source: str, data: Mapping[str, str], say: Say) -> list[dict[str, Any]]:
+    earlier, asked = earlier_sweep(source, config), Asked.by(config)
+    differs = _differs(config, earlier.content(), data)
     if differs:
         say(f"warm start: nothing from {source}, its {' and '.join(differs)} differ from this sweep's")
         return []
     taken, left = [], Counter()
-    for trial in state.trials.values():
-        figures = newest_figures(trial)
-        varied = config.space.locate(trial.params)
-        if trial.status not in ("finished", "stopped"):
-            left["not finished"] += 1
-        elif varied is None:
-            left["outside the space"] += 1
-        elif trial.status == "finished" and any(f"dev/{one.metric}" not in figures for one in config.search.objectives):
-            left["without the objectives"] += 1
+    for trial in earlier.trials(asked):
+        varied = config.space.locate(trial.params or {})
+        if reason := _left_out(config, trial, varied):
+            left[reason] += 1
         else:
-            reports = {step: dict(trial.reports[step].metrics) for step in own_steps(trial)}
-            status = "stopped" if trial.exploits else trial.status  # its setting was left behind there
-            taken.append({"varied": varied, "params": trial.params, "status": status, "figures": dict(figures), "reports": reports})
+            taken.append({"varied": varied, **trial._asdict()})
     skipped = ", ".join(f"{count} {why}" for why, count in sorted(left.items()))
     say(f"warm start: {len(taken)} trials of {source}" + (f"; left out {skipped}" if skipped else ""))
     return taken
 
 
-def _differs(config: SweepConfig, state: LedgerState, data: Mapping[str, str]) -> list[str]:
+def _left_out(config: SweepConfig, trial: EarlierTrial, varied: Mapping[str, Any] | None) -> str:
+    """Why nothing can be learnt from it; empty where something can."""
+    if trial.status not in LEARNT_FROM:
+        return "not finished"
+    if trial.params is None:
+        return "whose params MLflow holds as text only (`stockpot sync` of that sweep adds them)"
+    if varied is None:
+        return "outside the space"
+    lacks = any(f"dev/{one.metric}" not in trial.figures for one in config.search.objectives)
+    return "without the objectives" if trial.status == "finished" and lacks else ""
+
+
+def _differs(config: SweepConfig, sweep: Mapping[str, Any], data: Mapping[str, str]) -> list[str]:
     """In what the earlier sweep's scores cannot be held against this one's."""
-    theirs, own = state.sweep["config"], config.model_dump(mode="json", by_alias=True)
+    theirs, own = sweep["config"], config.model_dump(mode="json", by_alias=True)
     differ = [part for part in ("student", "teacher") if theirs.get(part) != own[part]]
     if theirs.get("evaluation", {}).get("chunking") != own["evaluation"]["chunking"]:
         differ.append("evaluation.chunking")
-    hashes = state.sweep["attributes"]["data"]
+    hashes = sweep["attributes"]["data"]
     return [*differ, *(f"{split} corpora" for split in ("train", "dev") if hashes.get(split) != data.get(split))]
 
 

@@ -8,8 +8,11 @@ import shutil
 import pytest
 
 from corpora.errors import InputError
+from sweeps import figures
 from sweeps.config import SweepConfig
 from sweeps.ledger import Ledger
+from sweeps.mlflow_store import open_client
+from sweeps.projector import sync
 from sweeps.search import Searcher
 from sweeps.warm_start import check_sources, earlier_trials
 
@@ -78,6 +81,52 @@ def test_scores_that_mean_something_else_are_not_taken(tmp_path, early, reason):
     source, said = an_earlier_sweep(tmp_path / "early", **early), []
     assert earlier_trials(a_config([source]), tmp_path, DATA, said.append) == []
     assert reason in said[0]
+
+
+def _further_trials(folder):
+    """One that went on from another's checkpoint, one whose params no tag can hold, one that is not evaluated yet."""
+    ledger = Ledger.open(folder, write=True)
+    params = ledger.state().trials[0].params
+    for ordinal, more in ((12, {}), (13, {"note": "x" * 9000}), (14, {})):
+        place = {"ordinal": ordinal, "step": 4}
+        ledger.append_all([
+            ("proposed", {"ordinal": ordinal, "params": {**params, "weight": 0.1, **more}, "varied": {"weight": 0.1, "top_n": params["top_n"]}}),
+            ("started", {"ordinal": ordinal}),
+            ("report", {**place, "metrics": {"inline/Answer@10": 0.3}}),
+            ("checkpoint", {**place, "folder": "f", "sha256": "1"}),
+        ], 2.0)  # fmt: skip
+        if ordinal == 12:
+            donor = {"ordinal": 0, "step": 4, "sha256": "0"}
+            ledger.append("exploited", {**place, "donor": donor, "params": {**params, "weight": 0.5}, "varied": {"weight": 0.5}}, 3.0)
+            ledger.append("report", {"ordinal": 12, "step": 8, "metrics": {"inline/Answer@10": 0.8}}, 3.0)
+        if ordinal != 14:
+            ledger.append("scores", {**place, "split": "dev", "figures": {f"dev/{METRIC}": 1 / 3}, "per_query": "p"}, 4.0)
+        ledger.append("ended", {"ordinal": ordinal, "status": "finished"}, 5.0)
+
+
+def test_its_runs_in_mlflow_tell_the_same_as_its_ledger(tmp_path, monkeypatch):
+    monkeypatch.setattr(figures, "sweep_figures", lambda state, folder: ())
+    source, uri, said = an_earlier_sweep(tmp_path / "early"), f"sqlite:///{tmp_path / 'mlflow.db'}", []
+    _further_trials(source)
+    run = f"mlflow:{sync(source, uri)['parent_run_id']}"
+    taken = []
+    for one in (source, run):
+        (tmp_path / str(len(taken))).mkdir()
+        taken.append(earlier_trials(a_config([one], mlflow={"uri": uri}), tmp_path / str(len(taken)), DATA, said.append))
+    assert taken[0] == taken[1]
+    assert [trial.status for trial in taken[1]].count("stopped") == 3 and set(taken[1][-2].reports) == {4}
+    assert said == [f"warm start: 12 trials of {one}; left out 2 not finished, 1 without the objectives" for one in (source, run)]
+
+
+def test_runs_of_an_older_version_are_counted_apart(tmp_path, monkeypatch):
+    monkeypatch.setattr(figures, "sweep_figures", lambda state, folder: ())
+    uri, said = f"sqlite:///{tmp_path / 'mlflow.db'}", []
+    run_id = sync(an_earlier_sweep(tmp_path / "early"), uri)["parent_run_id"]
+    client = open_client(uri)
+    for run in client.search_runs([client.get_run(run_id).info.experiment_id], "tags.`stockpot.kind` = 'trial'"):
+        client.delete_tag(run.info.run_id, "stockpot.params")
+    assert earlier_trials(a_config([f"mlflow:{run_id}"], mlflow={"uri": uri}), tmp_path, DATA, said.append) == []
+    assert "left out 2 not finished, 10 whose params MLflow holds as text only (`stockpot sync`" in said[0]
 
 
 @pytest.mark.parametrize("sampler", ["tpe", "nsga2"])
