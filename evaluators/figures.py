@@ -41,22 +41,27 @@ def chunk_size_curve(results: Sequence[Results]) -> Figure:
 
 
 def storage_frontier(results: Sequence[Results]) -> Figure:
-    """Mean nDCG@10 against bytes per vector, one line a precision; rings mark the Pareto front."""
-    figure, axes = _axes("bytes per vector", "nDCG@10, query to chunk")
-    place = 0
-    for each in results:
+    """Mean nDCG@10 against bytes per vector, one line a precision; rings mark the Pareto front.
+
+    Of several encoders each has its colour and marker, each precision its dashes.
+    """
+    figure, axes = _axes("bytes per vector", "nDCG@10, query to chunk", width=6.4 if len(results) == 1 else 8.6)
+    precisions: list[str] = []
+    for place, each in enumerate(results):
         table = frontier(each.rows())
         for precision, part in table.groupby("precision", observed=True, sort=False):
-            part = part.sort_values("bytes")
-            name = precision if len(results) == 1 else f"{each.encoder}, {precision}"
-            axes.plot(part.bytes, part["value"], label=name, **_line(place))
-            place += 1
+            part, dashes = part.sort_values("bytes"), _place(precision, precisions)
+            if len(results) == 1:
+                axes.plot(part.bytes, part["value"], label=precision, **_line(dashes))
+            else:
+                style = _line(place) | {"linestyle": DASHES[dashes % len(DASHES)]}
+                axes.plot(part.bytes, part["value"], label=f"{each.encoder}, {precision}", **style)
         best = table[table.front]
         axes.scatter(best.bytes, best["value"], s=130, facecolors="none", edgecolors="black", linewidths=1.2, zorder=4,
-                     label="Pareto front" if each is results[0] else None)
+                     label="Pareto front" if each is results[-1] else None)
     axes.set_xscale("log", base=2)
     axes.xaxis.set_major_formatter(lambda value, _: f"{value:g}")
-    return _finished(figure, axes)
+    return _finished(figure, axes, beside=len(results) > 1)
 
 
 def document_against_answer(points: pd.DataFrame, shade: str | None = None) -> Figure:
@@ -202,6 +207,13 @@ def _line(place: int) -> dict[str, object]:
             "linestyle": DASHES[place % len(DASHES)], "markeredgecolor": "black", "markeredgewidth": 0.5}
 
 
+def _place(name: str, known: list[str]) -> int:
+    """The same number for the same name, in the order in which they come up."""
+    if name not in known:
+        known.append(name)
+    return known.index(name)
+
+
 def _dotted(place: int) -> dict[str, object]:
     return {"color": COLOURS[place % len(COLOURS)], "linestyle": ":", "linewidth": 1}
 
@@ -221,7 +233,8 @@ def _bars(columns: dict[str, pd.Series], label: str) -> Figure:
     return _finished(figure, axes)
 
 
-def _finished(figure: Figure, axes: Axes) -> Figure:
+def _finished(figure: Figure, axes: Axes, beside: bool = False) -> Figure:
+    """`beside`: the legend stands to the right, where many lines would leave it no room among them."""
     if len(axes.get_legend_handles_labels()[1]) > 1:
-        axes.legend(fontsize=8, framealpha=0.9)
+        axes.legend(fontsize=8, framealpha=0.9, **({"loc": "center left", "bbox_to_anchor": (1, 0.5)} if beside else {}))
     return figure

@@ -58,7 +58,7 @@ def _storage(results: Sequence[Results]) -> Section:
     found = found[["encoder", "precision", "dimension", "bytes", "value", "front"]]
     found.columns = ["encoder", "precision", "dimension", "bytes per vector", NDCG, "on the front"]
     return Section("Storage: quality against bytes per vector", words.STORAGE,
-                   [table("Every dimension and precision, by bytes", found.astype({"on the front": bool}), labels=2)],
+                   [table("Every dimension and precision, by bytes", found.astype({"bytes per vector": int, "on the front": bool}), labels=2)],
                    {"storage": figures.storage_frontier([each for each in results if each.dimension])})
 
 
