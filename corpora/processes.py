@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import platform
+from pathlib import Path
 
 
 def this_host() -> str:
@@ -15,11 +16,14 @@ def this_host() -> str:
 
 
 def is_alive(pid: int) -> bool:
-    """Of a process of this host."""
+    """Of a process of this host. One that was killed and that nobody has taken note of (a zombie) is dead."""
     try:
         os.kill(pid, 0)
-    except ProcessLookupError:
+    except (ProcessLookupError, OverflowError):
         return False
     except PermissionError:
         return True
-    return True
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] not in "ZX"
+    except OSError:  # no /proc here, or it ended just now
+        return True

@@ -2,8 +2,9 @@
 
 A lease is stale when its process is dead on this very host, or when its heartbeat is more
 than STALE seconds away from now in either direction (clocks jump both ways, and a living
-driver beats in the new time at once). A stale lease is taken over; its former owner, should
-it wake up, learns so at its next beat and must stop writing.
+driver beats in the new time at once); HUNG seconds where its process lives on this very host,
+for a busy machine starves it long before it hangs. A stale lease is taken over; its former
+owner, should it wake up, learns so at its next beat and must stop writing.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from corpora.files import write_atomically
 from corpora.processes import is_alive, this_host
 
 STALE = 60.0  # seconds without a beat
+HUNG = 600.0  # the same of a process that is seen to live
 BEAT = 10.0  # seconds between beats that a driver should keep
 
 
@@ -40,7 +42,8 @@ class Holder:
     heartbeat: float  # seconds since 1970
 
     def is_stale(self, host: str, now: float) -> bool:
-        return abs(now - self.heartbeat) > STALE or (self.host == host and not is_alive(self.pid))
+        here = self.host == host
+        return (here and not is_alive(self.pid)) or abs(now - self.heartbeat) > (HUNG if here else STALE)
 
 
 @dataclass(frozen=True)
@@ -129,7 +132,10 @@ def _set_aside(path: Path, stale: Holder, owner: str) -> None:
 
 def _read(path: Path) -> Holder | None:
     try:
-        return Holder(**json.loads(path.read_text()))
+        held = Holder(**json.loads(path.read_text()))
+        if not (isinstance(held.owner, str) and isinstance(held.host, str) and isinstance(held.pid, int) and isinstance(held.heartbeat, (int, float))):
+            raise ValueError(f"owner and host are texts, pid and heartbeat numbers; found {held}")
+        return held
     except FileNotFoundError:
         return None
     except (ValueError, TypeError) as error:

@@ -6,7 +6,8 @@ import os
 
 import pytest
 
-from sweeps.lease import STALE, Lease, LeaseHeld, LeaseLost, holder_of, wait_for_sign
+from corpora.errors import StockpotError
+from sweeps.lease import HUNG, STALE, Lease, LeaseHeld, LeaseLost, holder_of, wait_for_sign
 
 DEAD = 2**22 + 1  # over the largest process id that Linux gives
 
@@ -17,7 +18,7 @@ def test_a_second_driver_is_refused_until_the_first_lets_go(tmp_path):
         Lease.acquire(tmp_path, "b", 130.0)
     first.beat(150.0)
     with pytest.raises(LeaseHeld):
-        Lease.acquire(tmp_path, "b", 150.0 + STALE)
+        Lease.acquire(tmp_path, "b", 150.0 + HUNG)  # starved, but seen to live
     first.release()
     assert Lease.acquire(tmp_path, "b", 151.0).holder.owner == "b"
     assert sorted(p.name for p in (tmp_path / "ledger").iterdir()) == ["lease.json"]
@@ -25,7 +26,7 @@ def test_a_second_driver_is_refused_until_the_first_lets_go(tmp_path):
 
 @pytest.mark.parametrize("later", [STALE + 1, -STALE - 1, 1e7, -1e7])
 def test_a_lease_without_heartbeat_is_taken_over_whichever_way_the_clock_jumped(tmp_path, later):
-    first = Lease.acquire(tmp_path, "a", 1e9)
+    first = Lease.acquire(tmp_path, "a", 1e9, host="elsewhere")
     second = Lease.acquire(tmp_path, "b", 1e9 + later)
     with pytest.raises(LeaseLost, match="taken over"):
         first.beat(1e9 + later)
@@ -42,6 +43,20 @@ def test_a_process_of_another_host_counts_until_its_heartbeat_ends(tmp_path):
     Lease.acquire(tmp_path, "a", 100.0, host="elsewhere", pid=DEAD)
     with pytest.raises(LeaseHeld, match="elsewhere"):
         Lease.acquire(tmp_path, "b", 101.0)
+
+
+@pytest.mark.parametrize("jump", [HUNG + 1, -1e7])
+def test_a_process_of_this_host_that_hangs_holds_nothing_either(tmp_path, jump):
+    Lease.acquire(tmp_path, "a", 1e9)
+    assert Lease.acquire(tmp_path, "b", 1e9 + jump).holder.owner == "b"
+
+
+@pytest.mark.parametrize("content", ["{", "[]", '{"owner": "a"}', '{"owner": "a", "host": "h", "pid": "x", "heartbeat": null}'])
+def test_a_damaged_lease_names_its_file(tmp_path, content):
+    Lease.acquire(tmp_path, "a", 1e9)
+    (tmp_path / "ledger/lease.json").write_text(content)
+    with pytest.raises(StockpotError, match="lease.json: not a lease file"):
+        holder_of(tmp_path)
 
 
 def test_a_removed_lease_is_lost(tmp_path):

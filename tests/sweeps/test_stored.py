@@ -89,10 +89,10 @@ def test_one_driver_at_a_time_and_a_stale_one_is_followed(tmp_path: Path, uri: s
     with keeping(tmp_path / "one", uri, now=1000.0):
         with pytest.raises(LeaseHeld, match="another driver works on this sweep"), keeping(tmp_path / "two", uri, now=1030.0):
             pass
-        with keeping(tmp_path / "two", uri, now=1100.0):
+        with keeping(tmp_path / "two", uri, now=1601.0):
             held = json.loads(Mirror(tmp_path, uri).storage.get_bytes(LEASE))
-            assert held["heartbeat"] == 1100.0
-    with keeping(tmp_path / "three", uri, now=1101.0):  # both gave it back
+            assert held["heartbeat"] == 1601.0
+    with keeping(tmp_path / "three", uri, now=1602.0):  # both gave it back
         pass
 
 
