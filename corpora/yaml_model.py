@@ -13,6 +13,8 @@ from corpora.errors import InputError, Problem
 from corpora.wording import nearest, short
 from corpora.yaml_file import Lines
 
+LARGEST_SEED = 2**32 - 1
+"""NumPy, torch and Python all take it."""
 Model = TypeVar("Model", bound=BaseModel)
 
 

@@ -9,6 +9,7 @@ from pydantic import BeforeValidator, Discriminator, Field, Tag, field_validator
 
 from corpora.cutting import SHARES, THRESHOLD, shares_problem
 from corpora.wording import short
+from corpora.yaml_model import LARGEST_SEED
 from trainables.recipe import Frozen
 
 SPLITS = ("train", "dev", "confirm", "test")
@@ -62,7 +63,7 @@ class CutCorpora(Frozen):
         (), description="training corpora of their own: then `folder` is cut into dev, confirm and test only"
     )
     shares: dict[Literal["train", "dev", "confirm", "test"], float] = Field(SHARES)
-    seed: int = Field(0, ge=0)
+    seed: int = Field(0, ge=0, le=LARGEST_SEED)
     threshold: float = Field(
         THRESHOLD, gt=0, le=1, description="Jaccard similarity of near-duplicates, where no family is given"
     )
@@ -97,7 +98,7 @@ class GeneratedCorpora(Frozen):
     """The built-in generator's corpora."""
 
     generate: Literal["demo", "quick"]
-    seed: int = Field(0, ge=0)
+    seed: int = Field(0, ge=0, le=LARGEST_SEED)
 
 
 def _form(given: Any) -> str | None:

@@ -27,6 +27,7 @@ checkpoints may not.
 
 from __future__ import annotations
 
+import struct
 import sys
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -46,15 +47,31 @@ from sweeps.ledger_state import (
 )
 
 
+UNFIT = (KeyError, TypeError, AttributeError, ValueError, struct.error)
+"""What folding an event of the wrong form raises, before anything is changed."""
+
+
 class Contradiction(Exception):
     """An event that says otherwise than the ledger."""
 
 
+def check_kind(event: Mapping[str, Any]) -> None:
+    if event["kind"] not in _FOLDS:
+        raise Contradiction(f"unknown kind of event {event['kind']!r}, a newer version's maybe; known: {', '.join(_FOLDS)}")
+
+
+def check_numbered(event: Mapping[str, Any]) -> None:
+    """Trials and steps are numbers: a text would be another step than the same number."""
+    for name in ("ordinal", "step"):
+        if name in event and type(event[name]) is not int:
+            raise TypeError(f"{name} is {event[name]!r}, a whole number is needed")
+
+
 def fold(state: LedgerState, event: Mapping[str, Any]) -> bool:
     """Brings `state` up to date; False when it knew this. Raises Contradiction, changing nothing."""
+    check_kind(event)
+    check_numbered(event)
     kind = event["kind"]
-    if kind not in _FOLDS:
-        raise Contradiction(f"unknown kind of event {kind!r}; known: {', '.join(_FOLDS)}")
     new = _FOLDS[kind](state, event)
     if new and kind not in NO_DRIVERS:
         state.updated = max(state.updated, event["time"])

@@ -20,7 +20,7 @@ from typing import Any
 
 from corpora.errors import StockpotError
 from corpora.files import write_atomically
-from sweeps.folding import Contradiction, fold
+from sweeps.folding import UNFIT, Contradiction, fold
 from sweeps.ledger_files import FORMAT, Event, EventFiles, collector_paused, no_sweep, writers
 from sweeps.ledger_state import LedgerState
 from sweeps.snapshot import EVERY, write_snapshot
@@ -110,7 +110,7 @@ class Ledger:
             return [event for event in events if fold(self._state, event)]
         except Contradiction as error:
             raise StockpotError(f"{where}: {error}" if where else str(error)) from None
-        except (KeyError, TypeError, AttributeError) as error:
+        except UNFIT as error:
             raise StockpotError(f"{where or 'ledger'}: an event lacks what its kind needs: {error!r}") from None
 
     def _stand(self, events: Iterable[Event]) -> None:

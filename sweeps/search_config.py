@@ -8,6 +8,7 @@ from typing import Literal
 from pydantic import Field, field_validator, model_validator
 
 import evaluators.suites
+from corpora.yaml_model import LARGEST_SEED
 from trainables.recipe import Frozen
 
 SUITES = tuple(evaluators.suites.SUITES)
@@ -60,15 +61,25 @@ class Search(Frozen):
         "tpe", description="tpe and nsga2 follow one objective or weigh several"
     )
     trials: int | None = Field(
-        None, ge=1, description="settings proposed, each run `replicates` times; only `grid` may leave it out (every point)"
+        None, ge=1, le=1_000_000, description="settings proposed, each run `replicates` times; only `grid` may leave it out (every point)"
     )
-    seed: int = Field(0, ge=0)
-    objectives: tuple[Objective, ...] = (Objective(metric="context/Answer@10"), Objective(metric="context/Document@1"))
+    seed: int = Field(0, ge=0, le=LARGEST_SEED)
+    objectives: tuple[Objective, ...] = Field(
+        (Objective(metric="context/Answer@10"), Objective(metric="context/Document@1")), min_length=1, description="what the search weighs"
+    )
     constraints: tuple[Constraint, ...] = Field((), description="guardrails on dev that the best may not break")
     replicates: int = Field(1, ge=1, description="runs of each setting, `seed` counted up from the recipe's; the search sees their mean")
     warm_start: tuple[str, ...] = Field((), description="earlier sweeps over the same dev corpora, whose trials are learnt from: "
                                        "folders, or mlflow:RUN_ID, a sweep's run on the server of `mlflow.uri`")  # fmt: skip
     startup: int = Field(10, ge=1, description="random trials before tpe learns; the population of nsga2")
+
+    @field_validator("objectives")
+    @classmethod
+    def _different(cls, objectives: tuple[Objective, ...]) -> tuple[Objective, ...]:
+        for place, one in enumerate(objectives):
+            if any(one.metric == other.metric for other in objectives[:place]):
+                raise ValueError(f"{one.metric} stands twice: objectives are different figures")
+        return objectives
 
     @field_validator("warm_start")
     @classmethod

@@ -18,6 +18,7 @@ from typing import Any
 
 from corpora.errors import StockpotError
 from corpora.files import write_atomically
+from sweeps.folding import UNFIT, Contradiction, check_kind, check_numbered
 from sweeps.ledger_files import EventFiles, collector_paused, no_sweep
 from sweeps.standing import Standing, TrialStanding
 
@@ -43,8 +44,12 @@ class Follower:
             for path, events in self._files.new():
                 try:
                     for event in events:
+                        check_kind(event)
+                        check_numbered(event)
                         self._standing.fold(event)
-                except (KeyError, TypeError, AttributeError) as error:
+                except Contradiction as error:
+                    raise StockpotError(f"{path}: {error}") from None
+                except UNFIT as error:
                     raise StockpotError(f"{path}: an event lacks what its kind needs: {error!r}") from None
         return self._standing
 

@@ -9,6 +9,7 @@ the same student, teacher and evaluation; the others are counted, by reason.
 from __future__ import annotations
 
 import json
+import struct
 from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
@@ -29,7 +30,18 @@ def earlier_trials(config: SweepConfig, folder: Path, data: Mapping[str, str], s
     path = Path(folder) / NAME
     if config.search.warm_start and not path.exists():
         write_atomically(path, json.dumps(read_sources(config, data, say), ensure_ascii=False))
-    return [_trial(ordinal, one) for ordinal, one in enumerate(json.loads(path.read_text()))] if path.exists() else []
+    return _kept(path) if path.exists() else []
+
+
+def _kept(path: Path) -> list[Trial]:
+    try:
+        held = json.loads(path.read_bytes())
+        if not isinstance(held, list):
+            raise ValueError("it holds no list")
+        return [_trial(ordinal, one) for ordinal, one in enumerate(held)]
+    except (KeyError, TypeError, AttributeError, ValueError, struct.error) as error:
+        raise InputError(Problem(str(path), f"is damaged ({error!r}): what this sweep learnt at its start is not known any more, so it "
+                                 "cannot go on as it began; begin another with the same YAML")) from None  # fmt: skip
 
 
 def check_sources(config: SweepConfig, folder: Path) -> None:

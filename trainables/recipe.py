@@ -11,7 +11,7 @@ from typing import ClassVar, Literal
 from pydantic import Field, field_validator, model_validator
 
 from corpora.chunkings import Chunking
-from corpora.yaml_model import Frozen
+from corpora.yaml_model import LARGEST_SEED, Frozen
 
 
 class StudentConfig(Frozen):
@@ -20,7 +20,7 @@ class StudentConfig(Frozen):
     encoder: str = Field("minilm", description="`minilm` (the packaged all-MiniLM-L6-v2) or a folder with a transformers encoder")
     layers: int | None = Field(None, ge=1, description="layers kept, from the first; all by default")
     dimension: int = Field(384, ge=1, le=8192, description="D, the dimension of the projected vectors")
-    base_seed: int = Field(0, ge=0, description="seed of the separator's row and of the head")
+    base_seed: int = Field(0, ge=0, le=LARGEST_SEED, description="seed of the separator's row and of the head")
     window: int | None = Field(None, ge=16, description="tokens read in one pass, specials included; the model's own limit by default")
     trust_remote_code: bool = False
 
@@ -30,7 +30,7 @@ class TeacherConfig(Frozen):
 
     kind: Literal["spans", "late-interaction", "token-classifier", "file"] = "spans"
     path: str | None = Field(None, description="`file`: a parquet of scores; otherwise a model folder (`late-interaction` takes `minilm` too)")
-    seed: int = Field(0, ge=0, description="`spans`: seed of the noise")
+    seed: int = Field(0, ge=0, le=LARGEST_SEED, description="`spans`: seed of the noise")
     smoothing: float = Field(0.1, ge=0, le=1, description="`spans`: how far scores leak to the answer's neighbours")
     noise: float = Field(0.05, ge=0, description="`spans`: standard deviation of the noise, in score units")
     trust_remote_code: bool = False
@@ -49,7 +49,7 @@ class LoopRecipe(Frozen):
     checkpoint_every: int = Field(20, ge=1, description="optimiser steps between checkpoints")
     quantiser: Literal["none", "int8-absmax", "int8-tanh"] = "none"
     threads: int = Field(1, ge=1, description="CPU threads of the trial: part of the recipe, for sums depend on it")
-    seed: int = Field(0, ge=0)
+    seed: int = Field(0, ge=0, le=LARGEST_SEED)
 
 
 class Recipe(LoopRecipe):

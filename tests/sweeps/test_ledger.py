@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 
 import pytest
 from hypothesis import given, settings
@@ -13,6 +14,8 @@ from sweeps import ledger as module
 from sweeps.comparison import comparable
 from sweeps.ledger import Ledger
 from sweeps.ledger_state import trial_id
+from sweeps.snapshot import Follower
+from tests.sweeps import made_ledgers
 
 SWEEP = {"sweep_id": "s1", "name": "n", "config": {"a": 1}, "attributes": {"config": "c", "code": "k", "data": "d"}}
 
@@ -169,3 +172,28 @@ def test_segments_change_nothing(tmp_path_factory, reported, segment):
             assert {step: report.metrics for step, report in state.trials[0].reports.items()} == plain
     for path in (folder / "ledger/events").iterdir():
         assert json.loads(path.read_bytes())["writer"] == "0000"
+
+
+@pytest.mark.parametrize(
+    ("event", "said"),
+    [
+        ({"kind": "zzz"}, "unknown kind of event 'zzz'"),
+        ({"kind": "report", "ordinal": 0, "step": "12", "metrics": {"loss": 1.0}}, "step is '12', a whole number is needed"),
+        ({"kind": "report", "ordinal": 0, "step": 12, "metrics": {"loss": "x"}}, "an event lacks what its kind needs"),
+        ({"kind": "scores", "ordinal": 0, "step": 20, "split": "dev", "figures": {"dev/context/Answer@10": "x"}, "per_query": None},
+         "an event lacks what its kind needs"),
+    ],
+)  # fmt: skip
+def test_an_event_of_a_strange_form_is_told_with_its_file(tmp_path, event, said):
+    ledger = made_ledgers.begin(tmp_path)
+    made_ledgers.trial(ledger, 0, end="", steps=(20,))
+    newest = json.loads(sorted((tmp_path / "ledger" / "events").glob("*.json"))[-1].read_text())
+    strange = tmp_path / "ledger" / "events" / f"{newest['writer']}-{newest['number'] + 1:08d}.json"
+    strange.write_text(json.dumps({**newest, "number": newest["number"] + 1, "events": [{**event, "time": 2000.0}]}) + "\n")
+    readers = [lambda: Ledger.open(tmp_path).state()]
+    if not said.startswith("an event lacks"):  # a standing looks at few numbers
+        readers.append(lambda: Follower(tmp_path).standing())
+    for read in readers:
+        with pytest.raises(StockpotError, match=re.escape(said)) as told:
+            read()
+        assert strange.name in str(told.value)

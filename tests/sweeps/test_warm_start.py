@@ -14,7 +14,7 @@ from sweeps.ledger import Ledger
 from sweeps.mlflow_store import open_client
 from sweeps.projector import sync
 from sweeps.search import Searcher
-from sweeps.warm_start import check_sources, earlier_trials
+from sweeps.warm_start import NAME, check_sources, earlier_trials
 
 DATA = {"train": "a", "dev": "b"}
 SPACE = {"weight": {"uniform": [0, 1]}, "top_n": {"choice": [1, 3]}, "steps": 4}
@@ -148,3 +148,10 @@ def test_only_searches_that_learn_take_it(tmp_path):
     with pytest.raises(ValueError, match="sampler grid learns from no trial"):
         a_config(["x"], {"weight": {"grid": [0, 1]}}, "grid")
     assert json.loads(a_config(["x"]).model_dump_json())["search"]["warm_start"] == ["x"]
+
+
+@pytest.mark.parametrize("content", [b"", b"[1]", b"{}", b"\xff", b'[{"params": {}}]'])
+def test_what_was_learnt_and_is_damaged_ends_the_sweep_in_words(tmp_path, content):
+    (tmp_path / NAME).write_bytes(content)
+    with pytest.raises(InputError, match="warm-start.json: is damaged"):
+        earlier_trials(a_config(), tmp_path, {}, pytest.fail)
