@@ -15,7 +15,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from corpora.errors import InputError
+from corpora.errors import InputError, Problem
 from corpora.files import write_atomically
 from sweeps.config import SweepConfig
 from sweeps.earlier_sweeps import LEARNT_FROM, Asked, EarlierTrial, earlier_sweep

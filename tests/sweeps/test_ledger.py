@@ -180,7 +180,7 @@ def test_segments_change_nothing(tmp_path_factory, reported, segment):
         ({"kind": "zzz"}, "unknown kind of event 'zzz'"),
         ({"kind": "report", "ordinal": 0, "step": "12", "metrics": {"loss": 1.0}}, "step is '12', a whole number is needed"),
         ({"kind": "report", "ordinal": 0, "step": 12, "metrics": {"loss": "x"}}, "an event lacks what its kind needs"),
-        ({"kind": "scores", "ordinal": 0, "step": 20, "split": "dev", "figures": {"dev/context/Answer@10": "x"}, "per_query": None},
+        ({"kind": "scores", "ordinal": 0, "step": 20, "split": "confirm", "figures": {"dev/context/Answer@10": "x"}, "per_query": None},
          "an event lacks what its kind needs"),
     ],
 )  # fmt: skip
