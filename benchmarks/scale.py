@@ -79,9 +79,9 @@ def projected(folder: Path, asked: argparse.Namespace) -> None:
     ledger = driven(folder, asked.projected, asked)
     ledger.append("closed", {"status": "finished"}, 1.0)
     projector = Projector(folder)
-    begun, early = time.perf_counter(), memory()
+    begun = time.perf_counter()
     projector.update()
-    took, grown = time.perf_counter() - begun, memory() - early
+    took = time.perf_counter() - begun
     client = mlflow.MlflowClient(projector.uri)
     experiment = client.get_experiment_by_name(projector.experiment).experiment_id
     runs, token = [], None
@@ -94,7 +94,7 @@ def projected(folder: Path, asked: argparse.Namespace) -> None:
     expected = losses * sum(len(trial.reports) for trial in ledger.state().trials.values())
     whole = len(children) == asked.projected and sent == expected and not projector.pending()
     print(f"  MLflow              {'complete' if whole else 'NOT complete'}: {len(children)} runs, {sent} of {expected} points of "
-          f"{losses} losses; {1e3 * took / asked.projected:.0f} ms and {grown / asked.projected:.1f} KB a trial")  # fmt: skip
+          f"{losses} losses; {1e3 * took / asked.projected:.0f} ms a trial")  # fmt: skip
 
 
 class Driver:
