@@ -23,7 +23,6 @@ from sweeps.search_config import MLFLOW
 from sweeps.settings import newest_figures, own_steps
 
 if TYPE_CHECKING:
-    from mlflow import MlflowClient
     from mlflow.entities import Run
 
 KEY = "search.warm_start"
