@@ -19,13 +19,13 @@ from evaluators.suites import SUITES
 from evaluators.tasks import Task
 from sweeps.config import SweepConfig
 from sweeps.corpora_config import SPLITS
+from sweeps.evaluation_jobs import BASELINES
 from sweeps.evaluations import SCORES, Job, Outcome, run_job, tasks_of
 from sweeps.leased import leased
 from sweeps.ledger import Ledger
 from sweeps.ledger_state import Scores
 from sweeps.opening import split_folders
 from sweeps.projector import sync
-from sweeps.runner import BASELINES
 from trainables.base import encoder_folder
 from trainables.encoders import BM25, CHECKPOINT
 

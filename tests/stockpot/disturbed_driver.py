@@ -14,12 +14,13 @@ from pathlib import Path
 from sweeps.conductor import Conductor
 from sweeps.config import load
 from sweeps.runner import Sweep
+from sweeps.training import Training
 
 
 def main(yaml: Path, out: Path, blow: str) -> None:
     sweep = Sweep(load(yaml), out, print, trials_only=True)
     if blow == "driver":
-        sweep._instruct = lambda trial: os.kill(os.getpid(), signal.SIGKILL)
+        Training._instruct = lambda training, trial: os.kill(os.getpid(), signal.SIGKILL)
     else:
         Conductor.reported = _striking(Conductor.reported)
     sweep.run(resume=out.exists())
