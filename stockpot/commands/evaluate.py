@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import os
-import re
-import shutil
 import time
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 from corpora.errors import FAILED, InputError, Problem
-from stockpot import output
+from stockpot import evaluation_folder, output
 from stockpot.options import check_target, words
 
 Texts = list[str] | None
+DEEPEST = 100_000
+"""The deepest ranking that --k asks for: each query's is in memory."""
 
 
 def register(app: typer.Typer) -> None:
@@ -45,7 +46,7 @@ def evaluate(
     runs: Annotated[Path | None, typer.Option(help="Folder for TREC run and qrels files.")] = None,
     per_query: Annotated[Path | None, typer.Option(help="Parquet file for the value of every query.")] = None,
     out: Annotated[Path | None, typer.Option(help="Folder for everything: per-query.parquet, results.json, report.md and report.html with figures, mteb/, and runs/ unless --runs says otherwise.")] = None,
-    overwrite: Annotated[bool, typer.Option("--overwrite", help="Of an earlier evaluation in --out: delete what it wrote, and nothing else.")] = False,
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace an earlier evaluation in --out, once the new one is complete: what it wrote, and nothing else.")] = False,
     json_output: Annotated[bool, typer.Option("--json", help="One JSON object on stdout: `results`, rows of suite, task, chunking, dimension, precision, metric, value, queries.")] = False,
 ) -> None:
     """Scores a checkpoint, any encoder, or vectors on corpora: per query first, then means."""
@@ -57,11 +58,11 @@ def evaluate(
         return
     _check(checkpoint, encoder, vectors, sweep, open_test, corpus, chunking)
     if out is not None:
-        runs, per_query = runs or out / "runs", per_query or out / "per-query.parquet"
+        runs, per_query = runs or out / evaluation_folder.RUNS, per_query or out / evaluation_folder.PER_QUERY
     for option, target in {"--out": out, "--runs": runs, "--per-query": per_query}.items():
         if target is not None:
             check_target(option, target, folder=option != "--per-query")
-    earlier = _earlier(out, overwrite)
+    earlier = evaluation_folder.earlier(out, overwrite) if out is not None else []
     from evaluators.evaluate import evaluate as measure
     from stockpot.encoding_progress import EncodingProgress
     from sweeps.evaluations import open_tasks
@@ -71,21 +72,25 @@ def evaluate(
               "expansions": needle_expansions and str(needle_expansions)}  # fmt: skip
     given = {
         "suites": names, "dimensions": _numbers("--dimensions", dimensions), "precisions": words("--precision", precision),
-        "ks": _numbers("--k", k), "chunk_sizes": _numbers("--chunk-sizes", chunk_sizes),
+        "ks": _numbers("--k", k, DEEPEST), "chunk_sizes": _numbers("--chunk-sizes", chunk_sizes),
         "chunking": "given" if vectors else chunking, "needle": _needle_plan(file, needle),
     }  # fmt: skip
     settings = (file.settings() if file else {}) | {name: value for name, value in given.items() if value}
     opened = _encoder(checkpoint, encoder, device) if vectors is None else None
     tasks = open_tasks(corpus or (), file, sweep, checkpoint or encoder or str(vectors) if open_test else None)
     encoding = opened or _vectors(vectors, tasks)
-    for path in earlier:
-        shutil.rmtree(path) if path.is_dir() else path.unlink()
-    with EncodingProgress() as shown:
-        if hasattr(encoding, "watch"):
-            encoding.watch = shown.watch
-        tokens = _tokenizer(tokenizer, settings) if encoding.tokenizer is None else None
-        results = measure(encoding, tasks, **settings, tokenizer=tokens, runs=runs, say=shown.say)
-    _told(results, per_query, out, json_output)
+    with evaluation_folder.replacing(out, earlier) if out is not None else nullcontext(Path) as place:
+        with EncodingProgress() as shown:
+            if hasattr(encoding, "watch"):
+                encoding.watch = shown.watch
+            tokens = _tokenizer(tokenizer, settings) if encoding.tokenizer is None else None
+            results = measure(encoding, tasks, **settings, tokenizer=tokens, runs=runs and place(runs), say=shown.say)
+        content = _content(results)
+        if per_query is not None:
+            results.to_parquet(place(per_query))
+        if out is not None:
+            evaluation_folder.write(place(out), content, results)
+    _told(content, json_output)
 
 
 def _check(
@@ -93,31 +98,24 @@ def _check(
     corpus: list[Path] | None, chunking: str | None,
 ) -> None:
     """What contradicts itself, before anything is read."""
+    from corpora.chunkings import Chunking
+
     problems = []
     if sum(given is not None for given in (checkpoint, encoder, vectors)) != 1:
         problems.append(Problem("CHECKPOINT", "give one of a checkpoint's folder (or a word such as bm25), --encoder and --vectors"))
     if vectors is not None and chunking not in (None, "given"):
         problems.append(Problem("--chunking", f"vectors from a file belong to the `given` chunks, found {chunking!r}: leave it out"))
+    elif chunking is not None:
+        try:
+            Chunking.parse(chunking)
+        except ValueError as error:
+            problems.append(Problem("--chunking", str(error)))
     if open_test and sweep is None:
         problems.append(Problem("--open-test", "opens the test split of a sweep: name it by --sweep SWEEP_DIR"))
     if sweep is not None and corpus:
         problems.append(Problem("--sweep", "evaluates on the sweep's own split: leave --corpus out"))
     if problems:
         raise InputError(problems)
-
-
-def _earlier(out: Path | None, overwrite: bool) -> list[Path]:
-    """What an earlier evaluation wrote into the folder; refused unless `overwrite`, for two would be mixed."""
-    if out is None:
-        return []
-    named = [out / name for name in ("per-query.parquet", "results.json", "report.md", "report.html", "mteb", "runs")]
-    report = out / "report.md"
-    figures = re.findall(r"\]\(([\w.-]+\.png)\)", report.read_text(encoding="utf-8", errors="replace")) if report.is_file() else []
-    found = [path for path in (*named, *(out / name for name in dict.fromkeys(figures))) if path.exists()]
-    if found and not overwrite:
-        raise InputError(Problem("--out", f"{out} holds an evaluation already ({', '.join(path.name for path in found[:4])}): name "
-                                 "another folder, or replace it by --overwrite"))  # fmt: skip
-    return found
 
 
 def _suites(suite: Texts, suite_file: Path | None) -> tuple[Any, list[str]]:
@@ -169,28 +167,28 @@ def _tokenizer(folder: Path | None, settings: dict[str, Any]) -> Any:
     return Tokenizer.from_folder(folder or encoder_folder("minilm"))
 
 
-def _numbers(option: str, given: Texts) -> list[int]:
+def _numbers(option: str, given: Texts, most: int = 999_999_999) -> list[int]:
     found = words(option, given)
-    wrong = [word for word in found if not (word.isascii() and word.isdigit() and int(word) > 0)]
+    wrong = [word for word in found if not (word.isascii() and word.isdigit() and len(word) < 10 and 0 < int(word) <= most)]
     if wrong:
-        raise InputError(Problem(option, f"takes whole numbers from 1, separated by commas; found {', '.join(map(repr, wrong))}"))
+        shown = ", ".join(repr(word if len(word) < 40 else f"{word[:40]}...") for word in wrong)
+        raise InputError(Problem(option, f"takes whole numbers from 1 to {most}, separated by commas; found {shown}"))
     return [int(word) for word in found]
 
 
-def _told(results: Any, per_query: Path | None, out: Path | None, json_output: bool) -> None:
-    """Files, and the table or the object on stdout."""
-    if per_query is not None:
-        results.to_parquet(per_query)
+def _content(results: Any) -> dict[str, Any]:
     rows = results.rows().astype({"dimension": int}).to_dict("records")
-    content = {"encoder": results.encoder, "results": rows, "figures": results.figures(), "chance": _chance(results)}
-    if out is not None:
-        _write(out, content, results)
+    return {"encoder": results.encoder, "results": rows, "figures": results.figures(), "chance": _chance(results)}
+
+
+def _told(content: dict[str, Any], json_output: bool) -> None:
+    """The table, or the object, on stdout."""
     if json_output:
         output.print_json(content)
-    else:
-        _show(results.encoder, rows)
-        if content["chance"]:
-            typer.echo("by chance: " + ", ".join(f"{name} {chance}" for name, chance in content["chance"].items()))
+        return
+    _show(content["encoder"], content["results"])
+    if content["chance"]:
+        typer.echo("by chance: " + ", ".join(f"{name} {chance}" for name, chance in content["chance"].items()))
 
 
 def _chance(results: Any) -> dict[str, float | str]:
@@ -200,18 +198,6 @@ def _chance(results: Any) -> dict[str, float | str]:
     if not (results.per_query.suite == "needle").any():
         return {}
     return {f"needle/{name}": value for name, value in CHANCE.items()} | {"needle/Normalised": "needle/NormalisedChance"}
-
-
-def _write(out: Path, content: dict[str, Any], results: Any) -> None:
-    import json
-
-    from corpora.files import write_atomically
-    from evaluators.mteb_results import write_mteb
-    from evaluators.report import write_report
-
-    write_atomically(out / "results.json", json.dumps(content, indent=1, ensure_ascii=False))
-    write_report(out, [results])
-    write_mteb(out / "mteb", results)
 
 
 def _show(name: str, rows: list[dict[str, Any]]) -> None:
