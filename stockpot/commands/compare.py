@@ -25,7 +25,7 @@ def compare(
     figure: Annotated[list[str] | None, typer.Option(help="Figures to compare, e.g. q2c/nDCG@10, or whole suites, e.g. storage; repeated. All headline figures that the evaluations share by default.")] = None,
     all_pairs: Annotated[bool, typer.Option("--all-pairs", help="Every pair; by default the first against each other one.")] = False,
     split: Annotated[str, typer.Option(help="Of a sweep's checkpoints: the split whose scores are compared.")] = "dev",
-    seed: Annotated[int, typer.Option(help="Of the bootstrap: the same seed, the same intervals.")] = 0,
+    seed: Annotated[int, typer.Option(min=0, help="Of the bootstrap: the same seed, the same intervals.")] = 0,
     out: Annotated[Path | None, typer.Option(help="Folder for compare.html: the tables, a figure of the differences, and the queries that flipped; and for report.html and report.md, all of them side by side.")] = None,
     explain: Annotated[str | None, typer.Option(help="The figure whose flipped queries are shown; context/Answer@10 or q2c/nDCG@10 by default.")] = None,
     corpus: Annotated[list[Path] | None, typer.Option(help="Folder of a corpus that was evaluated: shows the flipped queries' texts, answers and retrieved chunks.")] = None,

@@ -83,6 +83,7 @@ def test_checkpoints_of_a_sweep(tmp_path):
     (["one"], "takes 2 to 26 evaluations, found 1"),
     (["one", "nowhere"], "nowhere: is no folder that `stockpot evaluate --out` wrote"),
     (["one", "two", "--figure", "q9"], "figure 'q9': is in none or not in all of the results; shared are q2c/nDCG@1"),
+    (["one", "two", "--seed", "-1"], "Invalid value for '--seed': "),
     (["one", "other"], "task 'world': A was evaluated on the corpus"),
     (["one", "two", "--out", "x", "--corpus", "strange"], "strange was not evaluated: its content is"),
     (["one", "two", "--out", "x", "--explain", "q2c"], "takes one figure, found the suite 'q2c'"),
