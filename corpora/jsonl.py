@@ -77,17 +77,19 @@ def unreadable(head: bytes) -> str | None:
     return None
 
 
-def parse(content: bytes | str):
+def parse(content: bytes | str, finite: bool = True):
     """The JSON value of one line, or of a whole text; `ValueError` with a message for the user otherwise.
 
-    Refuses what JSON does not define or define once: NaN, infinities, repeated keys, lone surrogates.
+    Refuses what JSON does not define or define once: NaN, infinities, repeated keys, lone surrogates. finite: False lets
+    NaN and infinities through, for a reader who tells whose they are.
     """
     try:
         text = content if isinstance(content, str) else content.decode("utf-8")
     except UnicodeDecodeError as error:
         raise ValueError(f"invalid UTF-8 at byte {error.start + 1} of the line: save the file as UTF-8") from None
     try:
-        record = json.loads(text, object_pairs_hook=_unique, parse_constant=_refuse, parse_float=_finite)
+        numbers = {"parse_constant": _refuse, "parse_float": _finite} if finite else {}
+        record = json.loads(text, object_pairs_hook=_unique, **numbers)
     except json.JSONDecodeError as error:
         line = f"line {error.lineno}, " if error.lineno > 1 else ""
         raise ValueError(f"broken JSON at {line}column {error.colno}: {error.msg}") from None

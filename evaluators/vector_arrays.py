@@ -22,7 +22,9 @@ from corpora.documents import Corpus
 from corpora.errors import InputError, Problem
 
 SHOWN = 20
-"""Missing ids that are listed one by one; the rest is counted."""
+"""Missing ids, and rows that are not finite, that are listed one by one; the rest is counted."""
+BLOCK = 1 << 24
+"""Numbers that are looked at together: a mapped array may be larger than memory."""
 
 
 def read_arrays(folder: Path, corpus: Corpus) -> tuple[np.ndarray, np.ndarray]:
@@ -50,10 +52,17 @@ def _read(path: Path, read: Callable[[], Any], otherwise: str, problems: list[Pr
     return None
 
 
+def _mapped(path: Path) -> np.ndarray:
+    with open(path, "rb") as file:
+        if file.read(4) == b"PK\x03\x04":
+            raise ValueError("it is an archive of arrays (.npz): write the one array by numpy.save")
+    return np.lib.format.open_memmap(path, mode="r")
+
+
 def _rows(folder: Path, name: str, wanted: Sequence[str], problems: list[Problem]) -> np.ndarray | None:
     """The rows of the ids wanted, in their order; what is wrong goes to `problems`."""
     path, beside = folder / f"{name}.npy", folder / f"{name}.txt"
-    rows = _read(path, lambda: np.lib.format.open_memmap(path, mode="r"), "no whole .npy file of numbers", problems)
+    rows = _read(path, lambda: _mapped(path), "no whole .npy file of numbers", problems)
     ids = _read(beside, lambda: beside.read_text(encoding="utf-8").splitlines(), "not UTF-8", problems)
     if rows is None or ids is None:
         return None
@@ -64,8 +73,11 @@ def _rows(folder: Path, name: str, wanted: Sequence[str], problems: list[Problem
     if len(ids) != len(rows):
         problems.append(Problem(str(beside), f"names {len(ids)} rows, {path.name} has {len(rows)}"))
         return None
+    if not rows.shape[1]:
+        problems.append(Problem(str(path), "holds vectors of no numbers"))
+        return None
     if ids == list(wanted):
-        return rows
+        return rows if _all_finite(path, rows, range(len(ids)), ids, problems) else None
     place = {each: row for row, each in enumerate(ids)}
     if len(place) < len(ids):
         twice = next(each for row, each in enumerate(ids) if place[each] != row)
@@ -75,4 +87,19 @@ def _rows(folder: Path, name: str, wanted: Sequence[str], problems: list[Problem
     problems += [Problem(str(beside), f"lacks {each!r}") for each in missing[:SHOWN]]
     if len(missing) > SHOWN:
         problems.append(Problem(str(beside), f"lacks {len(missing) - SHOWN} more"))
-    return None if missing else rows[[place[each] for each in wanted]]
+    if missing:
+        return None
+    places = [place[each] for each in wanted]
+    gathered = rows[places]
+    return gathered if _all_finite(path, gathered, places, wanted, problems) else None
+
+
+def _all_finite(path: Path, rows: np.ndarray, places: Sequence[int], ids: Sequence[str], problems: list[Problem]) -> bool:
+    """places: which row of the file each one is, counted from 0."""
+    step = max(1, BLOCK // rows.shape[1])
+    wrong = [start + row for start in range(0, len(rows), step)
+             for row in np.flatnonzero(~np.isfinite(rows[start:start + step]).all(axis=1)).tolist()]
+    problems += [Problem(f"{path}: row {places[row]} ({ids[row]})", "holds numbers that are not finite") for row in wrong[:SHOWN]]
+    if len(wrong) > SHOWN:
+        problems.append(Problem(str(path), f"holds {len(wrong) - SHOWN} more rows like these"))
+    return not wrong

@@ -6,7 +6,6 @@ scored as they are written, not as float32 would round them. The folder: `evalua
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -15,6 +14,8 @@ import numpy as np
 from corpora.chunks import ChunkTable
 from corpora.documents import Corpus
 from corpora.errors import InputError, Problem
+from corpora.importers.tables import content_of
+from corpora.jsonl import kind, parse
 from evaluators.encoder import Encoded
 from evaluators.vector_arrays import read_arrays
 
@@ -38,6 +39,8 @@ class FileVectors:
     @classmethod
     def read(cls, path: Path, corpus: Corpus) -> FileVectors:
         """Every query and every `given` chunk of the corpus must have a vector; others there are passed over."""
+        if not corpus.queries:
+            raise InputError(Problem(f"corpus {corpus.name!r}", "has no queries: there is nothing to measure"))
         if Path(path).is_dir():
             return cls(Path(path).name, corpus, *read_arrays(Path(path), corpus))
         content = _content(Path(path))
@@ -72,11 +75,11 @@ class FileVectors:
 
 def _content(path: Path) -> dict:
     try:
-        content = json.loads(path.read_bytes())
+        content = parse(content_of(path), finite=False)
     except OSError as error:
         raise InputError(Problem(str(path), f"cannot be read: {error.strerror}")) from None
     except ValueError as error:
-        raise InputError(Problem(str(path), f"is not JSON: {error}")) from None
+        raise InputError(Problem(str(path), str(error))) from None
     if not isinstance(content, dict) or not all(isinstance(content.get(key), dict) for key in ("queries", "chunks")):
         raise InputError(Problem(str(path), 'expected {"queries": {id: vector}, "chunks": {document: [vector, ...]}}'))
     return content
@@ -86,15 +89,19 @@ def _rows(
     path: Path, where: str, found: object, count: int, widths: dict[int, str], problems: list[Problem],
 ) -> np.ndarray:
     """Vectors float64 `[count, dimension]`; what is wrong with them goes to `problems`."""
-    if found is None or found == [None]:
+    nothing = np.empty((0, 0))
+    if not found or found == [None]:
         if count:
             problems.append(Problem(f"{path}: {where}", "has no vector in the file"))
-        return np.empty((0, 0))
+        return nothing
+    if wrong := _no_vectors(found):
+        problems.append(Problem(f"{path}: {where}", wrong))
+        return nothing
     try:
         rows = np.array(found, np.float64).reshape(len(found), -1)
-    except (TypeError, ValueError):
-        problems.append(Problem(f"{path}: {where}", "expected lists of numbers, all of one length"))
-        return np.empty((0, 0))
+    except OverflowError:
+        problems.append(Problem(f"{path}: {where}", "holds a whole number that no float can hold"))
+        return nothing
     if len(rows) != count:
         problems.append(Problem(f"{path}: {where}", f"has {len(rows)} vectors for {count} chunks"))
     if not np.isfinite(rows).all():
@@ -102,3 +109,15 @@ def _rows(
     if len(rows):
         widths.setdefault(rows.shape[1], where)
     return rows
+
+
+def _no_vectors(found: object) -> str | None:
+    """Why this is no list of vectors of one length, or None. numpy would take true, null and strings of digits, too."""
+    expected = "expected lists of numbers, all of one length"
+    for vector in found if isinstance(found, list) else [found]:
+        if not isinstance(vector, list):
+            return f"{expected}, found {kind(vector)}"
+        if not set(map(type, vector)) <= {int, float}:
+            return f"{expected}, found {kind(next(each for each in vector if type(each) not in (int, float)))} in one"
+    lengths = set(map(len, found))
+    return expected if len(lengths) > 1 else "holds a vector of no numbers" if lengths == {0} else None

@@ -10,6 +10,7 @@ import pytest
 from corpora import native
 from corpora.chunks import chunk_table, trec_id
 from corpora.errors import InputError
+from evaluators import vector_arrays
 from evaluators.evaluate import evaluate
 from evaluators.suites.needle import NeedlePlan
 from evaluators.tasks import Task
@@ -61,6 +62,9 @@ def test_rows_in_another_order_with_others_between(folder, corpus):
     (lambda folder: (folder / "chunks.txt").unlink(), "chunks.txt: cannot be read"),
     (lambda folder: (folder / "queries.npy").write_bytes(b"no array"), "queries.npy: is no whole .npy file of numbers"),
     (lambda folder: (folder / "queries.npy").write_bytes(b""), "queries.npy: is no whole .npy file of numbers"),
+    (lambda folder: (folder / "queries.npy").write_bytes(b"PK\x03\x04"), "queries.npy: .* is an archive of arrays"),
+    (lambda folder: [np.save(folder / f"{name}.npy", np.load(folder / f"{name}.npy")[:, :0]) for name in ("queries", "chunks")],
+     "chunks.npy: holds vectors of no numbers"),
     (lambda folder: (folder / "chunks.txt").write_bytes(b"\xff"), "chunks.txt: is not UTF-8"),
     (lambda folder: np.save(folder / "queries.npy", np.zeros((3, 2))), "rows, queries.npy has 3"),
     (lambda folder: np.save(folder / "queries.npy", np.load(folder / "queries.npy").astype(np.float32)), "both must be alike"),
@@ -72,6 +76,31 @@ def test_rows_in_another_order_with_others_between(folder, corpus):
 def test_what_is_refused(folder, corpus, change, words):
     change(folder)
     with pytest.raises(InputError, match=words):
+        FileVectors.read(folder, corpus)
+
+
+def test_numbers_that_are_not_finite_are_named_by_row_and_id(folder, corpus, monkeypatch):
+    monkeypatch.setattr(vector_arrays, "BLOCK", 100)
+    rows, ids = np.load(folder / "chunks.npy"), (folder / "chunks.txt").read_text().splitlines()
+    rows[[0, 37], 3] = np.nan, np.inf
+    for order in (slice(None), slice(None, None, -1)):  # as it is mapped, and gathered
+        np.save(folder / "chunks.npy", rows[order])
+        write_ids(folder, "chunks", ids[order])
+        with pytest.raises(InputError) as caught:
+            FileVectors.read(folder, corpus)
+        places = range(len(ids))[order]
+        assert [str(problem) for problem in caught.value.problems] == [
+            f"{folder / 'chunks.npy'}: row {places.index(row)} ({ids[row]}): holds numbers that are not finite" for row in (0, 37)]
+
+
+def test_rows_that_are_not_finite_are_counted_where_they_are_many_and_passed_over_where_nobody_asks(folder, corpus):
+    rows, ids = np.load(folder / "chunks.npy"), (folder / "chunks.txt").read_text().splitlines()
+    np.save(folder / "chunks.npy", np.concatenate([rows, rows[:1] * np.nan]))
+    write_ids(folder, "chunks", [*ids, "other#000000"])
+    FileVectors.read(folder, corpus)
+    np.save(folder / "chunks.npy", rows * np.nan)
+    write_ids(folder, "chunks", ids)
+    with pytest.raises(InputError, match=f"holds {len(ids) - 20} more rows like these"):
         FileVectors.read(folder, corpus)
 
 
