@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from corpora.chunkings import has_sentence_rules
 from corpora.documents import Corpus, Document, Query, Span, Target
 from corpora.errors import Problem
 
@@ -42,7 +43,8 @@ def problems(corpus: Corpus, places: Places = NOWHERE) -> list[Problem]:
         *_repeated("document", corpus.documents, lambda place: places.document(corpus, place)),
         *_repeated("query", corpus.queries, lambda place: places.query(corpus, place)),
     ]
-    texts = {}
+    texts: dict[str, str] = {}
+    unknown: list[Problem] = []
     for place, document in enumerate(corpus.documents):
         texts.setdefault(document.id, document.text)
         where = places.document(corpus, place)
@@ -56,17 +58,21 @@ def problems(corpus: Corpus, places: Places = NOWHERE) -> list[Problem]:
         if not query.targets:
             found.append(Problem(where, "targets is missing or empty: a query names at least one document"))
         for number, target in enumerate(query.targets):
-            found += [
-                Problem(where, f"targets[{number}].{message}") for message in _target(target, texts, places.unreadable)
-            ]
-    return found
+            if places.unreadable and target.document not in texts:
+                unknown.append(Problem(where, f"targets[{number}].{_unknown(target)} (some documents could not be read)"))
+                continue
+            found += [Problem(where, f"targets[{number}].{message}") for message in _target(target, texts)]
+    if len(unknown) > _SHOWN_ALIKE:  # of a file that cannot be read at all they are as many as the targets
+        unknown = [Problem("queries.jsonl", f"{len(unknown):,} targets name documents that are not in documents.jsonl "
+                           "(some documents could not be read): mend documents.jsonl first")]
+    return found + unknown
 
 
 def warnings(corpus: Corpus, families: Sequence[str | None] | None = None, places: Places = NOWHERE) -> list[Problem]:
     """What deserves a look. `families`: one per document, else the documents' own."""
     families = families or [document.family for document in corpus.documents]
-    return [*_identical_texts(corpus, places), *_odd_fields(corpus, places), *_large_families(families),
-            *_answered_evidence(corpus, places)]
+    return [*_identical_texts(corpus, places), *_odd_fields(corpus, places), *_languages_without_rules(corpus.documents),
+            *_large_families(families), *_answered_evidence(corpus, places)]
 
 
 def _name(record: Document | Query) -> str:
@@ -91,11 +97,14 @@ def _chunks(document: Document) -> Iterator[str]:
             yield f"chunks[{number}] [{start}, {end}] is empty"
 
 
-def _target(target: Target, texts: dict[str, str], unreadable: bool) -> Iterator[str]:
+def _unknown(target: Target) -> str:
+    return f"document {target.document!r} is not in documents.jsonl"
+
+
+def _target(target: Target, texts: dict[str, str]) -> Iterator[str]:
     text = texts.get(target.document)
     if text is None:
-        hint = " (some documents could not be read)" if unreadable else ""
-        yield f"document {target.document!r} is not in documents.jsonl{hint}"
+        yield _unknown(target)
         return
     for number, span in enumerate(target.answers):
         yield from _span(f"answers[{number}]", span, text)
@@ -153,6 +162,13 @@ def _odd_fields(corpus: Corpus, places: Places) -> Iterator[Problem]:
         if document.language is not None and not _LANGUAGE.fullmatch(document.language):
             yield Problem(places.document(corpus, place), f"language is {document.language!r}, which is no language tag: "
                           "en, de, pt-BR, zh-Hant (BCP 47)")
+
+
+def _languages_without_rules(documents: Sequence[Document]) -> Iterator[Problem]:
+    for language, count in Counter(document.language for document in documents if document.language).items():
+        if not has_sentence_rules(language):
+            yield Problem(f"language {language!r}", f"has no sentence rules: English ones cut its {count:,} document{'s' * (count > 1)}; "
+                          "of a language that has a tag of two letters, only that is known: de, not deu")
 
 
 def _large_families(families: Sequence[str | None]) -> Iterator[Problem]:

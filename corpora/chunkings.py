@@ -8,6 +8,7 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from decimal import Decimal
+from functools import cache
 
 import numpy as np
 
@@ -28,6 +29,11 @@ _PLAIN_SPACE = {code: " " for code in range(128, 0x3001) if chr(code).isspace()}
     0x2028: "\n",
     0x2029: "\n",
 }
+
+# Languages of which the sentence library has rules that differ from the English ones in their own script alone; and a text
+# that all others cut elsewhere than English does.
+_NEAR_ENGLISH = frozenset("ar bn en gu hi ja kn ml mr my pa ta te".split())
+_UNLIKE_ENGLISH = "Am 3. Januar war er in Tenn. Smith, bei Hr. Maier. Nr. Smith, No. Smith, Prof. Smith. Ο κ. Γιάννης."
 
 
 @dataclass(frozen=True)
@@ -104,11 +110,30 @@ def _given(document: Document) -> np.ndarray:
 
 
 def _sentence_starts(document: Document) -> list[int]:
+    return _boundaries(document.language or "en", document.text.translate(_PLAIN_SPACE))
+
+
+def _boundaries(language: str, text: str) -> list[int]:
     from sentencex import get_sentence_boundaries
 
-    language = (document.language or "en").replace("_", "-").split("-")[0].lower()
-    found = get_sentence_boundaries(language, document.text.translate(_PLAIN_SPACE))
+    found = get_sentence_boundaries(_primary(language), text)
     return [sentence["start_index"] for sentence in found]
+
+
+def _primary(language: str) -> str:
+    """`pt` of pt-BR and pt_BR: the sentence library knows no more."""
+    return language.replace("_", "-").split("-")[0].lower()
+
+
+@cache
+def has_sentence_rules(language: str) -> bool:
+    """Whether sentences are cut by rules of this language, or of one that the library takes for it; else by English ones.
+
+    The library does not say which, so it is shown a text that tells.
+    """
+    if _primary(language) in _NEAR_ENGLISH:
+        return True
+    return _boundaries(language, _UNLIKE_ENGLISH) != _boundaries("en", _UNLIKE_ENGLISH)
 
 
 def _tiles(text: str, starts: Iterable[int]) -> np.ndarray:

@@ -13,6 +13,10 @@ from corpora.importers.tables import identifier, named_table
 from corpora.spans import trim
 
 
+LONGEST_NUMBER = 18
+"""Digits of a chunk's number; what is longer is part of a name, such as a hash."""
+
+
 @dataclass(frozen=True)
 class _Place:
     document: str
@@ -46,7 +50,7 @@ def _documents(building: Building, chunks: dict[str, tuple[str, str]]) -> dict[s
     members: dict[str, list[tuple[int, str]]] = {}
     for name in chunks:
         document, _, number = name.rpartition("_")
-        if document and number.isdecimal():
+        if document and number.isdecimal() and len(number) <= LONGEST_NUMBER:
             members.setdefault(document, []).append((int(number), name))
         else:
             members.setdefault(name, []).append((0, name))

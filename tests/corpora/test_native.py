@@ -202,6 +202,10 @@ def test_documents_that_could_not_be_read_are_spoken_of_where_there_are_some(tmp
     broken_query = {"id": "p", "text": "?", "targets": []}
     assert not any(hint in line for line in problems_of(tmp_path, [DOCUMENT], [broken_query, query(document="z")]))
     assert any(hint in line for line in problems_of(tmp_path, [DOCUMENT, b"{"], [query(document="z")]))
+    many = [{**query(document="z"), "id": str(number)} for number in range(30)]
+    found = problems_of(tmp_path, [DOCUMENT, b"{"], [*many, {**query(answers=[[0, 99]]), "id": "known"}])
+    assert len(found) == 3 and found[1].startswith("queries.jsonl: 30 targets name documents") and hint in found[1]
+    assert "lies outside" in found[2]
 
 
 @pytest.mark.parametrize(
@@ -225,6 +229,15 @@ def test_odd_families_and_languages_are_warned_of(tmp_path):
     told = [str(problem) for problem in check(folder_of(tmp_path, documents, [])).warnings if "Jaccard" not in problem.message]
     lines = [line.partition(": ")[0] for line in told if "family is" in line or "language is" in line]
     assert lines == [f"documents.jsonl:{line}" for line in (1, 2, 7, 8, 9, 10)]
+
+
+def test_a_language_that_english_rules_cut_is_warned_of_once(tmp_path):
+    tags = ["klingon", "klingon", "deu", "sv", "en", "de-AT", "pt_BR", "gsw", "uk", "ar", "te", None]
+    documents = [{"id": str(place), "text": f"Text {place}.", **({"language": tag} if tag else {})} for place, tag in enumerate(tags)]
+    told = [problem for problem in check(folder_of(tmp_path, documents, [])).warnings if "English" in problem.message]
+    assert [problem.where for problem in told] == ["language 'klingon'", "language 'deu'", "language 'sv'"]
+    assert "English ones cut its 2 documents" in told[0].message
+
 
 @settings(max_examples=100, deadline=None)
 @given(st.data(), st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=40).filter(str.strip))

@@ -221,6 +221,15 @@ def test_conteb_with_several_chunks(tmp_path):
     ]
 
 
+def test_conteb_with_a_chunk_whose_number_is_none(tmp_path):
+    """A number so long is part of a name."""
+    names = ["a_1", "a_0", "a_" + "9" * 5000]
+    jsonl(tmp_path / "s/documents.jsonl", [{"chunk_id": name, "chunk": f"text {place}"} for place, name in enumerate(names)])
+    jsonl(tmp_path / "s/queries.jsonl", [{"query": "?", "chunk_id": "a_1"}])
+    _, corpus = run(tmp_path, "conteb", tmp_path / "s")
+    assert [(document.id, document.text) for document in corpus.documents] == [("a", "text 1\n\ntext 0"), (names[2], "text 2")]
+
+
 def test_text_folder_keeps_bytes_and_stays_inside(tmp_path):
     source, outside = tmp_path / "texts", tmp_path / "secret.txt"
     (source / "sub").mkdir(parents=True)
