@@ -53,6 +53,13 @@ def test_what_breaks_a_guardrail_is_never_best_and_says_so(tmp_path):
     ]  # fmt: skip
 
 
+def test_a_trial_that_failed_is_never_best_whatever_it_scored_before(tmp_path):
+    state = scored(tmp_path, "maximize", [[1.0], [9.0]])
+    state.trials[1].status = "failed"
+    assert [trial.ordinal for trial, _ in summary.ranked(state)] == [0]
+    assert [row[0][:3] for row in summary.results(state)[1]] == ["000", "001"]
+
+
 def test_a_guardrail_against_the_untrained_student_holds_nothing_until_that_is_known(tmp_path):
     ledger_state = scored(tmp_path, "maximize", [[3.0], [5.0]], [{"metric": "chunk-size/drop", "not_below": "untrained", "by": 1.0}])
     assert summary.ranked(ledger_state) == []
