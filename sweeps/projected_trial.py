@@ -59,6 +59,11 @@ class HeldRun:
     exploits: int = 0  # of the trial, told in its lineage
     models: dict[int, HeldModel] = field(default_factory=dict)  # by step
 
+    def forget(self) -> None:
+        """What was sent of a trial of which nothing more comes: ten thousand such would fill the driver's memory. Should
+        something come all the same, it is looked up as another process would."""
+        self.looked, self.reports, self.system, self.inputs, self.models = False, set(), set(), set(), {}
+
     @classmethod
     def of(cls, run: Run) -> HeldRun:
         tags = run.data.tags
@@ -88,6 +93,8 @@ class TrialProjection:
             if trial.has_ended:
                 self.client.set_tag(run.run_id, "stockpot.projected", fingerprint)
                 run.fingerprint = fingerprint
+                if all("dev" in checkpoint.scores for checkpoint in trial.checkpoints.values()):
+                    run.forget()
         return run
 
     def _create(self, state: LedgerState, trial: Trial) -> HeldRun:

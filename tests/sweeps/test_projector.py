@@ -78,6 +78,22 @@ def test_a_sweep_is_projected_whole_and_twice_changes_nothing(folder):
     }
 
 
+
+def test_of_a_trial_that_is_whole_nothing_is_held_and_what_comes_late_is_sent_once(folder):
+    ledger = made.begin(folder)
+    made.trial(ledger, 0)
+    made.trial(ledger, 1, end="", steps=(20,))
+    projector = Projector(folder)
+    projector.update()
+    whole, running = projector._runs[0], projector._runs[1]
+    assert not (whole.models or whole.reports or whole.system) and running.models and running.reports
+    late = {"ordinal": 0, "step": 60, "split": "confirm", "figures": made.figures(0, 60, "confirm"), "per_query": "late.parquet"}
+    ledger.append("scores", late, 1_000_900.0)
+    projector.update()
+    projector.update()
+    made.assert_equal_to_ledger(ledger.state(), mlflow_store.default_uri(folder))
+
+
 def test_a_trial_that_goes_on_keeps_its_run_whoever_projects(folder):
     ledger = made.begin(folder)
     made.trial(ledger, 0, end="", steps=(20,))
