@@ -215,12 +215,13 @@ class Space:
         """What the recipe's own rules refuse of each fixed value and each extreme by itself."""
         found: dict[tuple[str, str], None] = {}
         for name, entry in self.entries.items():
-            for value in [
-                v for leaf in leaves(entry) for v in (leaf.extremes() if isinstance(leaf, Entry) else (leaf,))
-            ]:
-                for where, message in _refusals({name: value}, self.model):
-                    if where == name:
-                        found[name, f"{message} (found {short(value)})"] = None
+            for leaf in leaves(entry):
+                for value in leaf.extremes() if isinstance(leaf, Entry) else (leaf,):
+                    for where, message in _refusals({name: value}, self.model):
+                        if where == name:
+                            drawn = isinstance(leaf, Real) and "integer" in message
+                            hint = ", which the interval draws: `randint` draws whole numbers" if drawn else ""
+                            found[name, f"{message} (found {short(value)}{hint})"] = None
         return [Problem(where, message) for where, message in found]
 
     def problems_together(self) -> list[Problem]:

@@ -41,6 +41,7 @@ RICH = {
         ({"weight": {"uniform": [True, 2]}}, "weight.uniform", "two numbers"),
         ({"learning_rate": {"loguniform": [0, 1]}}, "learning_rate.loguniform", "over 0"),
         ({"top_n": {"randint": [1, 2.5]}}, "top_n.randint", "whole numbers"),
+        ({"top_n": {"uniform": [1, 3]}}, "top_n", "which the interval draws: `randint`"),
         ({"weight": {"choice": []}}, "weight.choice", "at least one"),
         ({"weight": {"grid": [0.5, 0.1, 0.5]}}, "weight.grid", "found twice: 0.5"),
         ({"weight": {"uniform": [0, 1.5]}}, "weight", "less than or equal to 1 (found 1.5)"),
