@@ -21,7 +21,7 @@ class GeneratorSettings(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    documents: Annotated[int, Field(ge=2)] = 480
+    documents: Annotated[int, Field(ge=2, le=1_000_000)] = 480
     siblings: Annotated[int, Field(ge=2, le=100)] = 20
     candidates: Annotated[int, Field(ge=2)] = 100
     queries: Annotated[int, Field(ge=1)] | None = None

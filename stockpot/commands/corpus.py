@@ -91,7 +91,7 @@ def check(
 def generate(
     folder: Annotated[Path, typer.Argument(metavar="DIR", help="New folder for the corpus, and for generator.json: the settings that remake it.")],
     seed: Annotated[int, typer.Option(min=0, help="The same seed and settings give the same bytes on any machine.")] = 0,
-    documents: Annotated[int, typer.Option(help="Documents in all.")] = 480,
+    documents: Annotated[int, typer.Option(help="Documents in all, to 1,000,000.")] = 480,
     siblings: Annotated[int, typer.Option(help="Documents a family: they share all wording but what tells them apart.")] = 20,
     candidates: Annotated[int, typer.Option(help="Sentences a family that could be the answer, at least; Answer@10 by luck is 10 over them.")] = 100,
     queries: Annotated[int | None, typer.Option(help="Queries in all; one a document by default.")] = None,
