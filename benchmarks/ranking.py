@@ -68,7 +68,6 @@ def measure(precision: str, asked: argparse.Namespace, index: Index, rng: np.ran
     verdict = "equal" if all(same(found, row, queries, chunks, index) for row in range(asked.checked)) else "DIFFERENT"
     print(f"{precision:10}{took:9.1f}{rate:15.1f}{sgemm:8.1f}{rate / sgemm:8.0%}{peak() / 1e9:12.2f}"
           f"{f'{before:.0f}/{after:.0f}':>20}  {verdict}", flush=True)  # fmt: skip
-    del chunks
     path.unlink()
 
 

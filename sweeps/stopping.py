@@ -19,6 +19,7 @@ from pathlib import Path
 
 from corpora.errors import StockpotError
 from corpora.files import write_atomically
+from corpora.processes import this_host
 from sweeps.interruptible import is_interruptible
 from sweeps.lease import Holder, living_driver
 

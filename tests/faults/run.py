@@ -15,7 +15,6 @@ import sys
 import tempfile
 import time
 from dataclasses import dataclass, field
-from pathlib import Path
 
 from sweeps import mlflow_store
 from sweeps.ledger import Ledger

@@ -9,7 +9,7 @@ from corpora import checks, native
 from corpora.documents import Corpus, Document, Query, Target
 from corpora.generator import GeneratorSettings, candidates, chance, demo_splits, generate
 from corpora.generator.abilities import ABILITIES
-from corpora.generator.difficulty import difficulty, holm, reader_finds, table
+from corpora.generator.difficulty import difficulty, reader_finds, table
 
 
 @pytest.fixture(scope="module")
