@@ -47,6 +47,12 @@ until ls "$OUT"/trials/*/reports/*.json >/dev/null 2>&1; do  # under way: a tria
   sleep 0.5
 done
 scancel --batch --signal=USR1 "$JOB"  # what Slurm itself sends before the limit
+until [ -e "$OUT/ledger/stop.json" ]; do
+  [ -n "$(state)" ] || { cat ./*.log; exit 1; }
+  sleep 0.5
+done
+sleep 3  # the driver has seen it
+rm "$FOLDER/hold"
 until scontrol show job "$JOB" | grep -q "Restarts=1"; do
   [ -n "$(state)" ] || { cat ./*.log; exit 1; }
   sleep 0.5

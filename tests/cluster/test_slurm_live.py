@@ -36,8 +36,11 @@ def folder():
 
 
 def test_signalled_before_the_limit_queued_again_and_finished(folder):
-    sweep, out = sweep_file(folder), folder / "out"
-    setup = [f"export PATH={Path(sys.executable).parent}:$PATH", "export RAY_raylet_start_wait_time_s=180"]
+    (folder / "held").mkdir()
+    (folder / "hold").touch()  # trials wait after their first checkpoint, however long asking them to stop takes
+    sweep, out = sweep_file(folder, trainer=f"{Path(__file__).with_name('held_trainer.py')}:Held"), folder / "out"
+    setup = [f"export PATH={Path(sys.executable).parent}:$PATH", "export RAY_raylet_start_wait_time_s=180",
+             f"export HELD={folder} MACHINE=here"]  # fmt: skip
     cluster = smallest(storage=str(folder), workers=[{"cpus": 2, "memory": 3}], slurm={"time": "30", "setup": setup})
     script = folder / "sweep.sh"
     script.write_text(slurm.render(cluster))
