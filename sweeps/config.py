@@ -236,19 +236,22 @@ def _search_problems(config: SweepConfig) -> Iterator[Problem]:
         yield Problem("budget.gpu_hours", "resources.gpus is 0: no GPU-hour is ever spent; limit `budget.hours`")
 
 
-def _evaluation_problems(config: SweepConfig) -> list[Problem]:
-    problems = []
+def figures_asked(config: SweepConfig) -> dict[str, str]:
+    """The figures of full evaluations that the sweep goes by, by their keys in the YAML."""
     named = {
         "search.objectives": config.search.objectives,
         "search.constraints": config.search.constraints,
         "soup.objectives": config.soup.objectives or (),
     }
-    for where, figures in named.items():
-        for number, figure in enumerate(figures):
-            suite = figure.metric.partition("/")[0]
-            if suite not in config.evaluation.suites:
-                message = f"{figure.metric} needs the suite {suite}, which evaluation.suites leaves out"
-                problems.append(Problem(f"{where}.{number}.metric", message))
+    return {f"{where}.{number}.metric": figure.metric for where, figures in named.items() for number, figure in enumerate(figures)}
+
+
+def _evaluation_problems(config: SweepConfig) -> list[Problem]:
+    problems = []
+    for key, metric in figures_asked(config).items():
+        suite = metric.partition("/")[0]
+        if suite not in config.evaluation.suites:
+            problems.append(Problem(key, f"{metric} needs the suite {suite}, which evaluation.suites leaves out"))
     if max(config.evaluation.dimensions, default=0) > config.student.dimension:
         problems.append(Problem("evaluation.dimensions", f"over student.dimension {config.student.dimension}"))
     return problems

@@ -21,7 +21,7 @@ from corpora.wording import nearest
 from evaluators.encoder import Encoded
 from evaluators.evaluate import evaluate
 from evaluators.tasks import Task
-from sweeps.config import SweepConfig
+from sweeps.config import SweepConfig, figures_asked
 
 UNSAID = "needle"
 """Its figures are named by lengths and needles that follow from the student's tokenizer: not checked here."""
@@ -46,13 +46,7 @@ class Nothing:
 
 def figure_problems(config: SweepConfig, dev: Sequence[Corpus]) -> Iterator[Problem]:
     """Objectives and constraints that no evaluation on dev will ever give."""
-    asked = {
-        f"{where}.{number}.metric": figure.metric
-        for where, figures in (("search.objectives", config.search.objectives), ("search.constraints", config.search.constraints),
-                               ("soup.objectives", config.soup.objectives or ()))
-        for number, figure in enumerate(figures)
-    }  # fmt: skip
-    checked = {key: metric for key, metric in asked.items() if not metric.startswith(f"{UNSAID}/")}
+    checked = {key: metric for key, metric in figures_asked(config).items() if not metric.startswith(f"{UNSAID}/")}
     names = figure_names(config, dev) if checked and dev else []
     for key, metric in checked.items() if names else ():
         if metric not in names:

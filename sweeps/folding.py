@@ -55,13 +55,10 @@ class Contradiction(Exception):
     """An event that says otherwise than the ledger."""
 
 
-def check_kind(event: Mapping[str, Any]) -> None:
+def check_form(event: Mapping[str, Any]) -> None:
+    """Its kind is known; trials and steps are numbers: a text would be another step than the same number."""
     if event["kind"] not in _FOLDS:
         raise Contradiction(f"unknown kind of event {event['kind']!r}, a newer version's maybe; known: {', '.join(_FOLDS)}")
-
-
-def check_numbered(event: Mapping[str, Any]) -> None:
-    """Trials and steps are numbers: a text would be another step than the same number."""
     for name in ("ordinal", "step"):
         if name in event and type(event[name]) is not int:
             raise TypeError(f"{name} is {event[name]!r}, a whole number is needed")
@@ -69,8 +66,7 @@ def check_numbered(event: Mapping[str, Any]) -> None:
 
 def fold(state: LedgerState, event: Mapping[str, Any]) -> bool:
     """Brings `state` up to date; False when it knew this. Raises Contradiction, changing nothing."""
-    check_kind(event)
-    check_numbered(event)
+    check_form(event)
     kind = event["kind"]
     new = _FOLDS[kind](state, event)
     if new and kind not in NO_DRIVERS:

@@ -17,7 +17,8 @@ from sweeps.ledger_state import LedgerState, Trial
 from sweeps.mlflow_inputs import dataset_of, log_splits, splits_of
 from sweeps.mlflow_limits import LONGEST_PARAM, LONGEST_TAG, METRICS, PARAMS, batches, fitted, milliseconds, title
 from sweeps.replicates import setting_id
-from sweeps.summary import flat, lineage, readable, shown_status, trial_name
+from sweeps.status import trial_status
+from sweeps.summary import flat, lineage, readable, trial_name
 from sweeps.system_metrics import system_points
 
 if TYPE_CHECKING:
@@ -222,7 +223,7 @@ class TrialProjection:
     def _status(self, state: LedgerState, trial: Trial, run: HeldRun) -> None:
         from mlflow.entities import RunTag
 
-        shown = shown_status(state, trial)
+        shown = trial_status(trial, state.status)
         if (run.shown, run.status) == (shown, STATUS[shown]):
             return
         tags = {"stockpot.status": shown}
@@ -243,7 +244,7 @@ class TrialProjection:
 def mark_of(state: LedgerState, trial: Trial) -> tuple[str, int, int]:
     """Changes whenever the ledger learns something about the trial: it only ever adds."""
     scored = sum(1 + len(checkpoint.scores) for checkpoint in trial.checkpoints.values())
-    return shown_status(state, trial), len(trial.reports), scored + len(trial.exploits)
+    return trial_status(trial, state.status), len(trial.reports), scored + len(trial.exploits)
 
 
 def filter_tags(state: LedgerState) -> dict[str, str]:
@@ -262,6 +263,6 @@ def _fingerprint(state: LedgerState, trial: Trial) -> str:
         (step, checkpoint.sha256, [(split, dict(one.figures), one.time) for split, one in sorted(checkpoint.scores.items())])
         for step, checkpoint in sorted(trial.checkpoints.items())
     ]
-    shown = [FORMAT, shown_status(state, trial), trial.reason, trial.ended, trial.params, reports, checkpoints]
+    shown = [FORMAT, trial_status(trial, state.status), trial.reason, trial.ended, trial.params, reports, checkpoints]
     shown += [lineage(trial)] if trial.exploits else []
     return hashlib.sha256(json.dumps(shown, sort_keys=True).encode()).hexdigest()[:16]

@@ -15,6 +15,7 @@ from sweeps.ledger_state import LedgerState
 from sweeps.mlflow_view import COLUMNS
 from sweeps.projected_model import shipped_model
 from sweeps.replicates import UNKNOWN, compared
+from sweeps.status import trial_status
 from sweeps.summary import flat, readable
 
 STYLE = "td { white-space: pre-wrap; max-width: 40rem; }"  # a user's own line breaks are kept
@@ -61,7 +62,7 @@ def standing(state: LedgerState) -> str:
 def _counts(state: LedgerState) -> Table:
     counts: dict[str, int] = {}
     for trial in state.trials.values():
-        status = summary.shown_status(state, trial)
+        status = trial_status(trial, state.status)
         counts[status] = counts.get(status, 0) + 1
     checkpoints = [checkpoint for trial in state.trials.values() for checkpoint in trial.checkpoints.values()]
     rows = [(f"trials {status}", number(count)) for status, count in sorted(counts.items())]
@@ -117,7 +118,7 @@ def _replicates(settings: Any) -> Section:
 
 
 def _failures(state: LedgerState) -> Section:
-    rows = [(summary.trial_name(trial), summary.shown_status(state, trial), trial.reason)
+    rows = [(summary.trial_name(trial), trial_status(trial, state.status), trial.reason)
             for _, trial in sorted(state.trials.items()) if trial.status in ("failed", "stopped")]  # fmt: skip
     lost = [(summary.trial_name(trial), reason)
             for _, trial in sorted(state.trials.items()) for reason in trial.retries]  # fmt: skip

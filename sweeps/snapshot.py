@@ -18,7 +18,7 @@ from typing import Any
 
 from corpora.errors import StockpotError
 from corpora.files import write_atomically
-from sweeps.folding import UNFIT, Contradiction, check_kind, check_numbered
+from sweeps.folding import UNFIT, Contradiction, check_form
 from sweeps.ledger_files import EventFiles, collector_paused, no_sweep
 from sweeps.standing import Standing, TrialStanding
 
@@ -44,8 +44,7 @@ class Follower:
             for path, events in self._files.new():
                 try:
                     for event in events:
-                        check_kind(event)
-                        check_numbered(event)
+                        check_form(event)
                         self._standing.fold(event)
                 except Contradiction as error:
                     raise StockpotError(f"{path}: {error}") from None

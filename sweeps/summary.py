@@ -66,10 +66,6 @@ def ranked(state: LedgerState) -> list[tuple[Trial, Best]]:
     return sorted((pair for pair in scored if not pair[1].broken), key=lambda pair: (-sign * pair[1].value, pair[0].ordinal))
 
 
-def shown_status(state: LedgerState, trial: Trial) -> str:
-    return trial_status(trial, state.status)
-
-
 def trial_name(trial: Trial) -> str:
     """`007 w=0.5 t=0.1`: the ordinal and what varies."""
     return f"{trial.ordinal:03d} {label(trial.varied)}".strip()
@@ -108,7 +104,7 @@ def results(state: LedgerState) -> tuple[list[str], list[list[Any]]]:
     for ordinal in sorted(state.trials, key=place.__getitem__):
         trial, found = state.trials[ordinal], best.get(ordinal)
         params = dict(flat(trial.varied_at(found.step if found else math.inf)))
-        status = ", ".join([shown_status(state, trial), *(f"breaks {name}" for name in (found.broken if found else ()))])
+        status = ", ".join([trial_status(trial, state.status), *(f"breaks {name}" for name in (found.broken if found else ()))])
         row = [trial_name(trial), status, found.step if found else None]
         row += [readable(params[key]) if key in params else None for key in varied]
         rows.append(row + [found.figures.get(name) if found else None for name in figures])
@@ -121,7 +117,7 @@ def description(state: LedgerState) -> str:
     """Markdown for the head of the sweep's page."""
     counts: dict[str, int] = {}
     for trial in state.trials.values():
-        status = shown_status(state, trial)
+        status = trial_status(trial, state.status)
         counts[status] = counts.get(status, 0) + 1
     lines = [
         f"Sweep **{plain(state.sweep['name'])}** is {state.status}: {len(state.trials)} trials"

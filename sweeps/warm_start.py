@@ -9,7 +9,6 @@ the same student, teacher and evaluation; the others are counted, by reason.
 from __future__ import annotations
 
 import json
-import struct
 from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
@@ -19,6 +18,7 @@ from corpora.errors import InputError, Problem
 from corpora.files import write_atomically
 from sweeps.config import SweepConfig
 from sweeps.earlier_sweeps import LEARNT_FROM, Asked, EarlierTrial, earlier_sweep
+from sweeps.folding import UNFIT
 from sweeps.ledger_state import Checkpoint, Report, Scores, Trial
 from sweeps.preparation import Say
 
@@ -39,7 +39,7 @@ def _kept(path: Path) -> list[Trial]:
         if not isinstance(held, list):
             raise ValueError("it holds no list")
         return [_trial(ordinal, one) for ordinal, one in enumerate(held)]
-    except (KeyError, TypeError, AttributeError, ValueError, struct.error) as error:
+    except UNFIT as error:
         raise InputError(Problem(str(path), f"is damaged ({error!r}): what this sweep learnt at its start is not known any more, so it "
                                  "cannot go on as it began; begin another with the same YAML")) from None  # fmt: skip
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from evaluators.figures import COLOURS
 from sweeps.figures.canvas import new_axes, new_figure
 from sweeps.ledger_state import LedgerState
-from sweeps.summary import shown_status
+from sweeps.status import trial_status
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -106,5 +106,5 @@ def _draw(axes: Axes, bars: list[tuple[Bar, float, float]], began: float, scale:
 
 
 def _kind(state: LedgerState, trial) -> str:
-    status = shown_status(state, trial)
+    status = trial_status(trial, state.status)
     return "running" if status == "proposed" else status

@@ -78,7 +78,6 @@ def test_a_sweep_is_projected_whole_and_twice_changes_nothing(folder):
     }
 
 
-
 def test_of_a_trial_that_is_whole_nothing_is_held_and_what_comes_late_is_sent_once(folder):
     ledger = made.begin(folder)
     made.trial(ledger, 0)
