@@ -13,10 +13,11 @@ Writing again what the ledger holds changes nothing; contradicting it is refused
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+import threading
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from corpora.errors import StockpotError
 from corpora.files import write_atomically
@@ -27,6 +28,7 @@ from sweeps.snapshot import EVERY, write_snapshot
 from sweeps.standing import Standing
 
 SEGMENT = 256  # event files copied into one
+Look = TypeVar("Look")
 
 
 class Ledger:
@@ -39,6 +41,7 @@ class Ledger:
         self._standing = Standing()  # the writer's, for snapshots
         self._files = EventFiles(self.folder)
         self._tail: list[bytes] = []  # own event files that no segment holds yet
+        self._writing = threading.Lock()
 
     @classmethod
     def create(cls, folder: Path, sweep: Mapping[str, Any], now: float) -> Ledger:
@@ -65,6 +68,11 @@ class Ledger:
             self._refresh()
         return self._state
 
+    def glance(self, look: Callable[[LedgerState], Look]) -> Look:
+        """What `look` takes from the state, for another thread than the writer's: nothing in it may change later."""
+        with self._writing:
+            return look(self.state())
+
     def append(self, kind: str, payload: Mapping[str, Any], now: float) -> bool:
         """Writes one event; see `append_all`."""
         return self.append_all([(kind, payload)], now)
@@ -78,15 +86,16 @@ class Ledger:
         if self._writer is None:
             raise StockpotError("this ledger was opened for reading")
         plain = [_plain({"kind": kind, **payload, "time": now}) for kind, payload in events]
-        try:
-            new = self._fold("", plain)
-            if new:
-                self._write(new)
-                self._stand(new)
-                self._take_snapshot(closing=any(event["kind"] == "closed" for event in new))
-        except BaseException:
-            self._reload()  # the state never runs ahead of the files
-            raise
+        with self._writing:
+            try:
+                new = self._fold("", plain)
+                if new:
+                    self._write(new)
+                    self._stand(new)
+                    self._take_snapshot(closing=any(event["kind"] == "closed" for event in new))
+            except BaseException:
+                self._reload()  # the state never runs ahead of the files
+                raise
         return bool(new)
 
     def _write(self, events: list[Event]) -> None:

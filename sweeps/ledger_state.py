@@ -5,8 +5,9 @@ from __future__ import annotations
 import hashlib
 import math
 import sys
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping
+from copy import copy
+from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
@@ -167,6 +168,14 @@ class Trial:
         """The step from which on the params hold that led to `step`, if they are not its first."""
         return max((since for since in self.exploits if since < step), default=None)
 
+    def copy(self) -> Trial:
+        """Which later events do not change; both share the records."""
+        checkpoints = {step: copy(checkpoint) for step, checkpoint in self.checkpoints.items()}
+        return replace(
+            self, reports=dict(self.reports), checkpoints=checkpoints, retries=[*self.retries], retried=[*self.retried],
+            exploits=dict(self.exploits),
+        )  # fmt: skip
+
 
 @dataclass
 class Worked:
@@ -201,6 +210,13 @@ class LedgerState(Worked):
     openings: list[dict[str, Any]] = field(default_factory=list)
     updated: float = 0.0  # time of the driver's newest event
     computed: float = 0.0  # seconds of trials and their evaluations, baselines' left out
+
+    def copy(self, ordinals: Iterable[int]) -> LedgerState:
+        """Which later events do not change, with these trials only."""
+        return replace(
+            self, resumed=[*self.resumed], trials={ordinal: self.trials[ordinal].copy() for ordinal in ordinals},
+            baselines=dict(self.baselines), soup=dict(self.soup), openings=[*self.openings],
+        )  # fmt: skip
 
 
 def extended(sweep: dict[str, Any], resumed: Mapping[str, Any]) -> dict[str, Any]:

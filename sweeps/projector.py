@@ -30,12 +30,17 @@ LONGEST_WAIT = 60.0  # seconds between two tries during an outage
 
 
 class Projector:
-    """Projects the sweep in `folder` into the store `uri`, its own SQLite file by default."""
+    """Projects the sweep in `folder` into the store `uri`, its own SQLite file by default.
 
-    def __init__(self, folder: Path, uri: str | None = None, experiment: str | None = None):
+    `ledger`: the driver's, where one writes in this process, so that its memory holds the trials once.
+    """
+
+    def __init__(
+        self, folder: Path, uri: str | None = None, experiment: str | None = None, ledger: Ledger | None = None
+    ):
         self.folder = Path(folder).resolve()
         self.uri = uri or mlflow_store.default_uri(self.folder)
-        self._ledger = Ledger.open(self.folder)
+        self._ledger = ledger or Ledger.open(self.folder)
         self.experiment = experiment or self._ledger.state().sweep["name"]
         self._marks: dict[int, tuple] = {}  # ordinal -> what of the trial MLflow has taken
         self._page = ""  # the same for the sweep's own page
@@ -48,30 +53,30 @@ class Projector:
 
         Raises StockpotError, without secrets, when the store does not take it; the next call looks up what arrived.
         """
-        state = self._ledger.state()
         try:
-            self._connect(state)
-            for ordinal in [ordinal for ordinal in state.trials if self._is_new(state, ordinal)]:
-                self._project(state, ordinal)
+            self._connect(self._ledger.glance(lambda state: state.copy(())))
+            news = self._ledger.glance(lambda state: state.copy(self._new(state)))
+            for ordinal in news.trials:
+                self._project(news, ordinal)
             if pages:
-                self._page = self._sweep.project(state)
+                self._page = self._sweep.project(self._ledger.glance(lambda state: state.copy(state.trials)))
         except Exception as error:  # whatever a store, a proxy or a disk may raise
             self._forget()
             raise StockpotError(f"MLflow ({mlflow_store.masked(self.uri)}): {mlflow_store.words(error, self.uri)}") from None
 
     def pending(self) -> list[str]:
         """Names of the trials of which MLflow has not taken everything, and `the sweep's page`, to be sent by `sync`."""
-        state = Ledger.open(self.folder).state()
-        trials = [f"trial {ordinal:03d}" for ordinal in sorted(state.trials) if self._is_new(state, ordinal)]
-        return trials + (["the sweep's page"] if self._page != page_mark(state) else [])
+        new, page = self._ledger.glance(lambda state: (sorted(self._new(state)), page_mark(state)))
+        return [f"trial {ordinal:03d}" for ordinal in new] + (["the sweep's page"] if self._page != page else [])
 
     def places(self) -> dict[str, Any]:
         """`uri`, `experiment`, `parent_run_id`, and `runs`: trial_id -> run_id, as far as MLflow was reached."""
         uri = mlflow_store.masked(self.uri)
         return {"uri": uri, "experiment": self.experiment, "parent_run_id": self._parent, "runs": dict(self._placed)}
 
-    def _is_new(self, state: LedgerState, ordinal: int) -> bool:
-        return self._marks.get(ordinal) != mark_of(state, state.trials[ordinal])
+    def _new(self, state: LedgerState) -> list[int]:
+        """Ordinals of the trials of which MLflow has not taken everything."""
+        return [ordinal for ordinal, trial in state.trials.items() if self._marks.get(ordinal) != mark_of(state, trial)]
 
     def _project(self, state: LedgerState, ordinal: int) -> None:
         trial = state.trials[ordinal]
@@ -136,9 +141,9 @@ class BackgroundProjector:
 
     def __init__(
         self, folder: Path, uri: str | None = None, experiment: str | None = None,
-        warn: Callable[[str], None] = lambda line: None, interval: float = INTERVAL,
+        warn: Callable[[str], None] = lambda line: None, interval: float = INTERVAL, ledger: Ledger | None = None,
     ):  # fmt: skip
-        self._projector = Projector(folder, uri, experiment)
+        self._projector = Projector(folder, uri, experiment, ledger)
         self._warn, self._interval = warn, interval
         self._closing, self._done = threading.Event(), threading.Event()
         self._error = ""

@@ -130,9 +130,8 @@ class Sweep:
         """MLflow follows the ledger from a thread of its own; what it misses is left to `stockpot sync`."""
         from sweeps.projector import BackgroundProjector
 
-        projector = BackgroundProjector(
-            self.folder, self.config.mlflow.uri, self.config.mlflow.experiment, warn=self.say
-        )
+        mlflow = self.config.mlflow
+        projector = BackgroundProjector(self.folder, mlflow.uri, mlflow.experiment, warn=self.say, ledger=self.ledger)
         try:
             yield
         finally:

@@ -42,7 +42,7 @@ def soup(
         ledger = Ledger.open(folder, write=True)
         shipped = Kitchen(folder, ledger, time.time, say, threads=os.cpu_count() or 1).ship()
         mlflow = ledger.state().sweep["config"]["mlflow"]
-        left = BackgroundProjector(folder, mlflow["uri"], mlflow["experiment"], warn=say).close()
+        left = BackgroundProjector(folder, mlflow["uri"], mlflow["experiment"], warn=say, ledger=ledger).close()
     if left.pending:
         say(f"MLflow lacks {len(left.pending)} pages ({left.error}): `stockpot sync {folder}` sends them")
     told = sweep_object(folder, ledger.state(), left.places)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import re
+import threading
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from hypothesis import given, settings
@@ -150,6 +152,41 @@ def test_a_failed_write_leaves_the_state_with_the_files(tmp_path, monkeypatch):
     assert ledger.state().trials[1].status == "running"
     assert ledger.append_all([event], 10.0)
     assert Ledger.open(tmp_path).state() == ledger.state()
+
+
+def test_a_copy_stays_as_it_was(tmp_path):
+    ledger = a_sweep(tmp_path)
+    copied, as_it_was = ledger.glance(lambda state: state.copy(state.trials)), Ledger.open(tmp_path).state()
+    assert copied == as_it_was and ledger.state().copy([1]).trials.keys() == {1}
+    checkpoint = {"ordinal": 1, "step": 40, "folder": "trials/x/step-000040", "sha256": "cd"}
+    report = {"ordinal": 1, "step": 40, "metrics": {"inline/Answer@10": 0.5}}
+    scores = {"ordinal": 1, "step": 20, "split": "dev", "figures": {"q2c/nDCG@10": 0.5}}
+    exploited = {"ordinal": 1, "step": 40, "donor": {"ordinal": 0, "step": 20, "sha256": "ab"}, "params": {}, "varied": {}}
+    for kind, payload in (
+        ("report", report), ("checkpoint", checkpoint), ("scores", scores), ("exploited", exploited),
+        ("removed", {"ordinal": 0, "step": 20, "reason": "gc"}), ("retried", {"ordinal": 1, "reason": "killed"}),
+        ("baseline", {"name": "bm25", "split": "dev", "figures": {"q2c/nDCG@10": 0.5}}), ("opening", {"split": "test", "by": "me"}),
+        ("soup", {"what": "candidate", "key": "k"}), ("resumed", {"attributes": {}}), ("closed", {"status": "finished"}),
+    ):  # fmt: skip
+        assert ledger.append(kind, payload, 20.0), kind
+    assert copied == as_it_was != ledger.state()
+
+
+def test_a_glance_shows_nothing_that_is_not_on_disk(tmp_path, monkeypatch):
+    ledger, writing, go_on = a_sweep(tmp_path), threading.Event(), threading.Event()
+
+    def full(*_):
+        writing.set()
+        go_on.wait(30)
+        raise OSError("disk full")
+
+    monkeypatch.setattr(module, "write_atomically", full)
+    with ThreadPoolExecutor(2) as threads:
+        written = threads.submit(ledger.append, "retried", {"ordinal": 1, "reason": "killed"}, 9.0)
+        assert writing.wait(30)
+        seen = threads.submit(ledger.glance, lambda state: state.trials[1].copy().retries)
+        go_on.set()
+        assert seen.result(30) == [] and isinstance(written.exception(30), OSError)
 
 
 @settings(max_examples=25, deadline=None)

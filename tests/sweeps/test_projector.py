@@ -224,9 +224,10 @@ def test_long_values_arrive_whole_or_by_their_hash_never_cut(folder):
     assert {file.path for file in found["client"].list_artifacts(run.info.run_id)} == {"params.json", "reason.txt"}
 
 
-def test_the_background_thread_projects_while_the_sweep_runs(folder):
+@pytest.mark.parametrize("shared", [True, False])
+def test_the_background_thread_projects_while_the_sweep_runs(folder, shared):
     ledger = made.begin(folder)
-    background = BackgroundProjector(folder, interval=0.05)
+    background = BackgroundProjector(folder, interval=0.01, ledger=ledger if shared else None)
     for ordinal in range(3):
         made.trial(ledger, ordinal)
     made.close(ledger)
