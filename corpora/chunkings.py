@@ -16,7 +16,7 @@ from corpora.documents import Document
 from corpora.errors import InputError, Problem
 
 NAMES = ("sentence", "paragraph", "given", "whole")
-RULE = "a chunking is `sentence`, `paragraph`, `given`, `whole`, `tokens:N` or `tokens:N/r` (N tokens, overlap share r)"
+RULE = "a chunking is `sentence`, `paragraph`, `given`, `whole`, `tokens:N` or `tokens:N/r` (N tokens, 999999999 at most; overlap share r)"
 
 _TOKENS = re.compile(r"tokens:([1-9][0-9]{0,8})(?:/(0\.[0-9]*[1-9]))?", re.ASCII)
 _LOOSE_TOKENS = re.compile(r"\s*to?k?e?n?s?\W*([0-9]{1,9})\s*(?:/\s*([0-9]*\.?[0-9]*)\s*)?", re.IGNORECASE | re.ASCII)

@@ -15,6 +15,8 @@ from corpora.errors import InputError, Problem
 
 NAMES = ("nDCG", "AP", "RR", "P", "R", "Document", "Answer", "EvidenceRecall", "AllEvidence",
          "SpanHit", "UnionHit", "SpanMRR")
+DEEPEST = 100_000
+"""The deepest cut of a ranking: each query's is in memory."""
 _SPELLING = re.compile(r"([A-Za-z]+)(?:@([0-9]+)(tok)?)?")
 
 
@@ -88,6 +90,7 @@ def average_precision(relevant: np.ndarray, judged: np.ndarray) -> np.ndarray:
 
 
 def check_ks(ks: Sequence[int]) -> None:
-    wrong = [k for k in ks if k < 1]
+    wrong = [k for k in ks if not 1 <= k <= DEEPEST]
     if wrong:
-        raise InputError(Problem(f"k = {k}", "a cut is at least 1: K counts the results that are looked at") for k in wrong)
+        said = f"a cut is 1 to {DEEPEST}: K counts the results that are looked at"
+        raise InputError(Problem(f"k = {k}", said) for k in wrong)

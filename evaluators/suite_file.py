@@ -20,12 +20,13 @@ from corpora.yaml_file import read_yaml
 from corpora.yaml_model import Frozen, validated
 from evaluators.codes import PRECISIONS
 from evaluators.evaluate import DEFAULT_SUITES
+from evaluators.metrics import DEEPEST
 from evaluators.suites import SUITES
 from evaluators.suites.needle import DEPTHS, NeedlePlan
 from evaluators.suites.needles import BUILT_IN, read, with_expansions
 from evaluators.tasks import Task
 
-Counts = Annotated[tuple[Annotated[int, Field(ge=1)], ...], Field(min_length=1)]
+Counts = Annotated[tuple[Annotated[int, Field(ge=1, le=999_999_999)], ...], Field(min_length=1)]
 
 
 class SuiteTask(Frozen):
@@ -63,7 +64,7 @@ class SuiteFile(Frozen):
     chunk_sizes: Counts = (64, 128, 256, 512)
     dimensions: Counts | None = Field(None, description="cuts of the vectors; the full dimension by default")
     precisions: Annotated[tuple[Literal[PRECISIONS], ...], Field(min_length=1)] = PRECISIONS
-    k: Counts = (1, 5, 10)
+    k: Annotated[tuple[Annotated[int, Field(ge=1, le=DEEPEST)], ...], Field(min_length=1)] = (1, 5, 10)
     budgets: tuple[Annotated[int, Field(ge=1)], ...] = Field((2000,), description="context tokens of the spans suite")
     needle: NeedleSuite = NeedleSuite()
 

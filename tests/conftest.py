@@ -7,6 +7,15 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parent.parent
+MACHINES = ("cluster", "faults")
+"""Rooms whose tests start and kill whole clusters: one at a time."""
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Under `pytest -n 2` a room's tests stay in one process, which makes what they share once."""
+    for item in items:
+        room = item.path.relative_to(Path(__file__).parent).parts[0]
+        item.add_marker(pytest.mark.xdist_group("machines" if room in MACHINES else room))
 
 
 @pytest.fixture(scope="session")

@@ -15,8 +15,6 @@ from stockpot import evaluation_folder, output
 from stockpot.options import check_target, words
 
 Texts = list[str] | None
-DEEPEST = 100_000
-"""The deepest ranking that --k asks for: each query's is in memory."""
 
 
 def register(app: typer.Typer) -> None:
@@ -64,6 +62,7 @@ def evaluate(
             check_target(option, target, folder=option != "--per-query")
     earlier = evaluation_folder.earlier(out, overwrite) if out is not None else []
     from evaluators.evaluate import evaluate as measure
+    from evaluators.metrics import DEEPEST
     from stockpot.encoding_progress import EncodingProgress
     from sweeps.evaluations import open_tasks
 

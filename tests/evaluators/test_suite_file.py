@@ -49,6 +49,7 @@ def test_the_example_says_the_defaults(tmp_path):
                                               "did you mean 'corpus'"]),
     ("tasks:\n  - corpus: x/a\n  - corpus: y/a\n", ["name of its own", "a, a"]),
     ("chunking: token:3\nk: [0]\n", ["s.yaml:1: chunking", "s.yaml:2: k.0"]),
+    ("k: [5, 999999999]\nchunk_sizes: [9999999999]\n", ["s.yaml:1: k.1", "100000", "s.yaml:2: chunk_sizes.0"]),
     ("needle:\n  lengths: [128]\n  depth: [2]\n", ["s.yaml:3: needle.depth", "did you mean 'depths'"]),
     ("name: a/b\n", ["s.yaml:1: name"]),
 ])

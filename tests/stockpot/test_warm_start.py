@@ -54,7 +54,10 @@ def test_both_sources_give_the_same_first_proposals(finished, team, later, sampl
         proposed.append([Searcher(loaded, taken[-1]).ask(ordinal, []) for ordinal in range(6)])
     assert told[0] == told[1] == ["warm start: 3 trials of SOURCE"]
     assert taken[0] == taken[1] and any(trial.checkpoints for trial in taken[0])
-    assert proposed[0] == proposed[1] != [Searcher(loaded, []).ask(ordinal, []) for ordinal in range(6)]
+    assert proposed[0] == proposed[1]
+    # How many of the three ASHA lets finish, the processor's sums decide; NSGA-II needs two of them as parents.
+    learns = sampler == "tpe" or sum(trial.status == "finished" for trial in taken[0]) >= 2
+    assert (proposed[0] != [Searcher(loaded, []).ask(ordinal, []) for ordinal in range(6)]) is learns
 
 
 def test_a_sweep_learns_from_runs_and_keeps_what_it_took(finished, team, later, tmp_path):
