@@ -8,14 +8,13 @@ from __future__ import annotations
 import logging
 import os
 import re
-import tempfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import unquote, urlsplit
 
 from corpora.errors import InputError, Problem, StockpotError
-from corpora.files import beside_prefix
+from sweeps.mlflow_database import create_database
 
 if TYPE_CHECKING:
     from mlflow import MlflowClient
@@ -136,7 +135,7 @@ def open_client(uri: str) -> MlflowClient:
     # Importing MLflow configures its loggers once more.
     logging.getLogger("mlflow").setLevel(logging.ERROR)
     if (file := sqlite_file(uri)) and not file.exists():
-        _create_database(file)
+        create_database(file)
     return MlflowClient(tracking_uri=uri, registry_uri=uri)
 
 
@@ -165,21 +164,3 @@ def experiment_id(client: MlflowClient, uri: str, name: str, folder: Path) -> st
 def sqlite_file(uri: str) -> Path | None:
     """The database file of an SQLite URI, else None."""
     return Path(uri.removeprefix("sqlite:///")).resolve() if uri.startswith("sqlite:///") else None
-
-
-def _create_database(file: Path) -> None:
-    """Makes the tables in a file beside and renames it: a kill in the middle of MLflow's forty migrations would
-    otherwise leave a database that no later start can repair."""
-    from mlflow import MlflowClient
-
-    file.parent.mkdir(parents=True, exist_ok=True)
-    handle, name = tempfile.mkstemp(dir=file.parent, prefix=beside_prefix(file))
-    os.close(handle)
-    client = MlflowClient(tracking_uri=f"sqlite:///{name}", registry_uri=f"sqlite:///{name}")
-    try:
-        client.search_experiments(max_results=1)
-        client._tracking_client.store.engine.dispose()
-        if not file.exists():
-            os.replace(name, file)
-    finally:
-        Path(name).unlink(missing_ok=True)

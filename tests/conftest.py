@@ -11,11 +11,17 @@ MACHINES = ("cluster", "faults")
 """Rooms whose tests start and kill whole clusters: one at a time."""
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: object) -> object:
     """Under `pytest -n 2` a room's tests stay in one process, which makes what they share once."""
-    for item in items:
-        room = item.path.relative_to(Path(__file__).parent).parts[0]
-        item.add_marker(pytest.mark.xdist_group("machines" if room in MACHINES else room))
+    from xdist.scheduler import LoadScopeScheduling
+
+    class ByRoom(LoadScopeScheduling):
+        def _split_scope(self, nodeid: str) -> str:
+            room = Path(nodeid.partition("::")[0]).parts[1]
+            return "machines" if room in MACHINES else room
+
+    return ByRoom(config, log)
 
 
 @pytest.fixture(scope="session")

@@ -20,21 +20,11 @@ from tests.sweeps import made_ledgers as made
 FIGURES = ("parallel-coordinates", "timeline", "document-against-answer", "loss-curves", "chunk-size", "storage")
 
 
-@pytest.fixture(scope="session")
-def empty_store(tmp_path_factory) -> Path:
-    """A database with MLflow's tables and nothing in them: forty migrations once instead of once a test."""
-    file = tmp_path_factory.mktemp("store") / "mlflow.db"
-    mlflow_store.open_client(f"sqlite:///{file}").search_experiments()
-    return file
-
-
 @pytest.fixture(params=["sqlite", "postgresql"])
 def store(tmp_path, request) -> Iterator[Path]:
     """A sweep's folder with an empty store, its own file or a database elsewhere."""
     with pytest.MonkeyPatch.context() as patch:
-        if request.param == "sqlite":
-            (tmp_path / "mlflow.db").write_bytes(request.getfixturevalue("empty_store").read_bytes())
-        else:
+        if request.param == "postgresql":
             postgres = request.getfixturevalue("postgres")
             uri = postgres.database(request.getfixturevalue("empty_postgres"))
             for name, value in postgres.environment.items():
