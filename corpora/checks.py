@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -38,7 +38,10 @@ NOWHERE = Places((), ())
 
 
 def problems(corpus: Corpus, places: Places = NOWHERE) -> list[Problem]:
-    """Everything that refuses the corpus. Without `places`, records are named by their ids."""
+    """Everything that refuses the corpus. Without `places`, records are named by their ids.
+
+    What is None in a record that should not be was refused when it was read, and is passed over.
+    """
     found = [
         *_repeated("document", corpus.documents, lambda place: places.document(corpus, place)),
         *_repeated("query", corpus.queries, lambda place: places.query(corpus, place)),
@@ -48,16 +51,20 @@ def problems(corpus: Corpus, places: Places = NOWHERE) -> list[Problem]:
     for place, document in enumerate(corpus.documents):
         texts.setdefault(document.id, document.text)
         where = places.document(corpus, place)
+        if document.text is None:
+            continue
         if not document.text.strip():
             found.append(Problem(where, "text is empty"))
         found += [Problem(where, message) for message in _chunks(document)]
     for place, query in enumerate(corpus.queries):
         where = places.query(corpus, place)
-        if not query.text.strip():
+        if query.text is not None and not query.text.strip():
             found.append(Problem(where, "text is empty"))
         if not query.targets:
             found.append(Problem(where, "targets is missing or empty: a query names at least one document"))
         for number, target in enumerate(query.targets):
+            if target is None or target.document is None:
+                continue
             if places.unreadable and target.document not in texts:
                 unknown.append(Problem(where, f"targets[{number}].{_unknown(target)} (some documents could not be read)"))
                 continue
@@ -72,7 +79,7 @@ def warnings(corpus: Corpus, families: Sequence[str | None] | None = None, place
     """What deserves a look. `families`: one per document, else the documents' own."""
     families = families or [document.family for document in corpus.documents]
     return [*_identical_texts(corpus, places), *_odd_fields(corpus, places), *_languages_without_rules(corpus.documents),
-            *_large_families(families), *_answered_evidence(corpus, places)]
+            *_large_families(families), *_answered_evidence(corpus, places), *_contradictions(corpus, places)]
 
 
 def _name(record: Document | Query) -> str:
@@ -82,6 +89,8 @@ def _name(record: Document | Query) -> str:
 def _repeated(name: str, records: Sequence[Document | Query], where) -> Iterator[Problem]:
     first: dict[str, int] = {}
     for place, record in enumerate(records):
+        if not record.id:
+            continue
         if record.id in first:
             yield Problem(
                 where(place), f"{name} id {record.id!r} stands already at {where(first[record.id])}: ids are unique"
@@ -90,7 +99,10 @@ def _repeated(name: str, records: Sequence[Document | Query], where) -> Iterator
 
 
 def _chunks(document: Document) -> Iterator[str]:
-    for number, (start, end) in enumerate(document.chunks or ()):
+    for number, span in enumerate(document.chunks or ()):
+        if span is None:
+            continue
+        start, end = span
         if not 0 <= start <= end <= len(document.text):
             yield f"chunks[{number}] {_outside(start, end, document.text)}"
         elif start == end:
@@ -102,9 +114,10 @@ def _unknown(target: Target) -> str:
 
 
 def _target(target: Target, texts: dict[str, str]) -> Iterator[str]:
+    if target.document not in texts:
+        yield _unknown(target)
     text = texts.get(target.document)
     if text is None:
-        yield _unknown(target)
         return
     for number, span in enumerate(target.answers):
         yield from _span(f"answers[{number}]", span, text)
@@ -116,7 +129,10 @@ def _target(target: Target, texts: dict[str, str]) -> Iterator[str]:
         return
     if len(target.quotes) != len(target.answers):
         yield f"quotes holds {len(target.quotes)} for {len(target.answers)} answers: one for each"
-    for number, (quote, (start, end)) in enumerate(zip(target.quotes, target.answers, strict=False)):
+    for number, (quote, span) in enumerate(zip(target.quotes, target.answers, strict=False)):
+        if span is None or not isinstance(quote, str):
+            continue
+        start, end = span
         if 0 <= start < end <= len(text) and text[start:end] != quote:
             yield (
                 f"quotes[{number}] is {_shown(quote)}, but answers[{number}] [{start}, {end}] "
@@ -124,7 +140,9 @@ def _target(target: Target, texts: dict[str, str]) -> Iterator[str]:
             )
 
 
-def _span(name: str, span: Span, text: str) -> Iterator[str]:
+def _span(name: str, span: Span | None, text: str) -> Iterator[str]:
+    if span is None:
+        return
     start, end = span
     if not 0 <= start <= end <= len(text):
         yield f"{name} {_outside(start, end, text)}"
@@ -194,6 +212,17 @@ def _answered_evidence(corpus: Corpus, places: Places) -> Iterator[Problem]:
         queries = len({place for place, _, _ in found})
         yield Problem("queries.jsonl", f"and {len(found) - _SHOWN_ALIKE:,} more evidence groups like these, together {len(found):,} of "
                       f"{queries:,} queries: EvidenceRecall counts answers there, not distant context")
+
+
+def _contradictions(corpus: Corpus, places: Places) -> Iterator[Problem]:
+    for place, query in enumerate(corpus.queries):
+        grades: dict[str, set[int]] = defaultdict(set)
+        for target in query.targets:
+            grades[target.document].add(target.grade)
+        for document, found in grades.items():
+            if len(found) > 1:
+                yield Problem(places.query(corpus, place), f"query {query.id!r} grades document {document!r} "
+                              f"{', '.join(map(str, sorted(found)))}: the highest counts")
 
 
 def _touches(spans: Sequence[Span], answers: Sequence[Span]) -> bool:

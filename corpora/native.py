@@ -33,17 +33,17 @@ def read_with_lines(folder: Path) -> tuple[Corpus, checks.Places]:
     if not folder.is_dir():
         raise InputError(Problem(str(folder), "no such corpus folder: it holds documents.jsonl and queries.jsonl"))
     problems: list[Problem] = []
-    documents, document_lines = _records(folder / DOCUMENTS, _document, problems)
-    lost = bool(problems)
+    documents, document_lines, broken = _records(folder / DOCUMENTS, _document, problems)
+    lost = broken or any(document.id is None for document in documents)
     if not documents and not problems:
         problems.append(Problem(DOCUMENTS, "holds no document: each line is one, as {\"id\": ..., \"text\": ...}"))
-    queries, query_lines = _records(folder / QUERIES, _query, problems)
+    queries, query_lines, _ = _records(folder / QUERIES, _query, problems)
     corpus = Corpus(folder.resolve().name, tuple(documents), tuple(queries))
     places = checks.Places(document_lines, query_lines, unreadable=lost)
     problems += checks.problems(corpus, places)
     if problems:
         order = {DOCUMENTS: 0, QUERIES: 1}
-        raise InputError(sorted(problems, key=lambda problem: _reading_order(problem.where, order)))
+        raise InputError(sorted(dict.fromkeys(problems), key=lambda problem: _reading_order(problem.where, order)))
     return corpus, places
 
 
@@ -104,17 +104,19 @@ def _reading_order(where: str, order: dict[str, int]) -> tuple[int, int]:
     return order[name], int(line or 0)
 
 
-def _records(path: Path, build: Callable, problems: list[Problem]) -> tuple[list, list[int]]:
-    """Every record that could be built, and its line."""
-    records, lines = [], []
-    for number, raw in read_lines(path, problems):
+def _records(path: Path, build: Callable, problems: list[Problem]) -> tuple[list, list[int], bool]:
+    """Every record, its line, and whether some lines hold none.
+
+    In a record that is refused, None stands for what is wrong, so that the rest of it is checked too.
+    """
+    records, lines, broken = [], [], []
+    for number, raw in read_lines(path, broken):
         fields = _Fields(raw, "")
-        record = build(fields)
+        records.append(build(fields))
+        lines.append(number)
         problems += [Problem(f"{path.name}:{number}", message) for message in fields.messages]
-        if not fields.messages:
-            records.append(record)
-            lines.append(number)
-    return records, lines
+    problems += broken
+    return records, lines, bool(broken)
 
 
 class _Fields:
@@ -130,8 +132,9 @@ class _Fields:
     def known(self, *names: str) -> None:
         for key in self.record:
             if key not in names:
-                near = difflib.get_close_matches(key, names, n=1, cutoff=0)[0]
-                self.messages.append(f"{self.prefix}{key} is unknown: did you mean {near!r}? Known: {', '.join(names)}")
+                near = difflib.get_close_matches(key, names, n=1)
+                meant = f"did you mean {near[0]!r}? " if near else ""
+                self.messages.append(f"{self.prefix}{key} is unknown: {meant}Known: {', '.join(names)}")
 
     def text(self, key: str, required: bool = False) -> str | None:
         value = self.record.get(key)
@@ -154,11 +157,11 @@ class _Fields:
         self.wrong(key, value, "a list")
         return None
 
-    def span(self, name: str, value: object) -> Span:
+    def span(self, name: str, value: object) -> Span | None:
         if isinstance(value, list) and len(value) == 2 and all(type(end) is int for end in value):
             return value[0], value[1]
         self.wrong(name, value, "a span: two whole numbers [start, end]")
-        return 0, 0
+        return None
 
     def spans(self, key: str) -> tuple[Span, ...] | None:
         values = self.items(key)
@@ -187,7 +190,8 @@ def _query(fields: _Fields) -> Query:
     targets = fields.items("targets")
     if not targets and not (fields.messages and fields.record.get("targets")):
         fields.messages.append("targets is missing or empty: a query names at least one document")
-    built = tuple(_target(fields, place, value) for place, value in enumerate(targets or ()))
+    unread = (None,) if targets is None and fields.messages else ()
+    built = tuple(_target(fields, place, value) for place, value in enumerate(targets or ())) or unread
     return Query(
         id=fields.text("id", required=True),
         text=fields.text("text", required=True),

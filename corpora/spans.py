@@ -17,6 +17,18 @@ def trim(text: str, span: Span) -> Span:
     return start, start + len(piece.strip())
 
 
+def cuts_word(text: str, span: Span) -> bool:
+    """Whether a span without spaces begins or ends inside a word or a number: between two letters that have cases, or
+    digits. A phrase stands nowhere by chance, and of scripts without cases nothing is said: some write no spaces,
+    others join particles to words.
+    """
+    return not any(map(str.isspace, text[slice(*span)])) and any(0 < edge < len(text) and _is_wordly(text[edge - 1]) and _is_wordly(text[edge]) for edge in span)
+
+
+def _is_wordly(character: str) -> bool:
+    return character.isdecimal() or character.lower() != character.upper()
+
+
 def covering(span: Span, chunk_span: np.ndarray) -> np.ndarray:
     """Positions, ascending, of the chunks `[chunks, 2]` that contain the span whole."""
     start, end = span

@@ -106,6 +106,8 @@ def _rows(
         problems.append(Problem(f"{path}: {where}", f"has {len(rows)} vectors for {count} chunks"))
     if not np.isfinite(rows).all():
         problems.append(Problem(f"{path}: {where}", "holds numbers that are not finite"))
+    elif len(rows) and not rows.any(axis=1).all():
+        problems.append(Problem(f"{path}: {where}", "holds a vector of zeros, which has no direction: all cosines with it are alike"))
     if len(rows):
         widths.setdefault(rows.shape[1], where)
     return rows

@@ -56,9 +56,8 @@ def _judgments(file: Path, report: ImportReport) -> Iterator[tuple[str, str, str
     """(where, query id, document id, grade) of each line."""
     for where, row in rows_of(file):
         if not set(_COLUMNS) <= set(row):
-            raise InputError(
-                Problem(f"qrels/{where}", f"needs the columns {', '.join(_COLUMNS)}; has {', '.join(row)}")
-            )
+            told = f"needs the columns {', '.join(_COLUMNS)} in a first line, separated by tabs; the first line holds {', '.join(row)}"
+            raise InputError(Problem(f"qrels/{where}", told))
         query, document, score = (row[name] for name in _COLUMNS)
         try:
             grade = float(score)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from corpora.documents import Corpus, Document, Query, Span, Target
 from corpora.importers.report import ImportReport
-from corpora.spans import trim
+from corpora.spans import cuts_word, trim
 
 NEAR = 10
 """How far from its offset an answer may stand, in characters, to be found again."""
@@ -45,7 +45,8 @@ class Building:
     def span(self, what: str, text: str, wanted: str, start: int, where: str) -> Span | None:
         """Where `wanted`, said to stand at `start`, stands without its edge white space; None when uncertain.
 
-        Repaired: edge white space; an offset off by a few characters, when the string stands only once so near.
+        Repaired: edge white space; an offset off by a few characters, when the string stands only once so near, and not
+        inside another word.
         """
         bare = wanted.strip()
         if not bare:
@@ -60,6 +61,9 @@ class Building:
             self.report.repaired(what, "edge white space that the offset does not count", where, wanted, bare)
             return start, start + len(bare)
         near = occurrences(text, bare, start - NEAR, start + NEAR)
+        if start >= 0 and len(near) == 1 and cuts_word(text, (near[0], near[0] + len(bare))):
+            self.report.dropped(what, "stands near its offset only inside another word", where, f"[{start}] {wanted}")
+            return None
         if start >= 0 and len(near) == 1:
             self.report.repaired(what, "shifted offset", where, f"[{start}] {wanted}", f"[{near[0]}] {bare}")
             return near[0], near[0] + len(bare)

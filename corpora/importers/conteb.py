@@ -10,7 +10,7 @@ from corpora.errors import InputError, Problem
 from corpora.importers.building import Building, joined
 from corpora.importers.report import ImportReport
 from corpora.importers.tables import identifier, named_table
-from corpora.spans import trim
+from corpora.spans import cuts_word, trim
 
 
 LONGEST_NUMBER = 18
@@ -77,7 +77,7 @@ def _query(building: Building, report: ImportReport, where: str, row: dict, name
             answers.setdefault(place.document, []).append(_answer(place, row.get("answer")))
     text = row["query"] if isinstance(row["query"], str) else ""
     targets = [Target(document, answers=tuple(spans)) for document, spans in answers.items()]
-    building.query(identifier(row.get("query_id") or row.get("id")) or name, text, targets, where)
+    building.query(identifier(row.get("query_id")) or identifier(row.get("id")) or name, text, targets, where)
 
 
 def _answer(place: _Place, answer: object) -> Span:
@@ -86,7 +86,8 @@ def _answer(place: _Place, answer: object) -> Span:
     words = answer.strip() if isinstance(answer, str) else ""
     if words and place.text.count(words, start, end) == 1:
         found = place.text.index(words, start, end)
-        return found, found + len(words)
+        if not cuts_word(place.text, (found, found + len(words))):
+            return found, found + len(words)
     return trim(place.text, place.span)
 
 

@@ -44,7 +44,9 @@ def _flat_articles(file: Path) -> Iterator[Article]:
     """Rows of (id, title, context, question, answers{text, answer_start}), as hubs publish SQuAD, by title."""
     articles: dict[object, dict] = {}
     first: dict[object, str] = {}
-    for where, row in rows_of(file):
+    rows = list(rows_of(file))
+    answered = any(_flat_answers(row.get("answers")) for _, row in rows)
+    for where, row in rows:
         if not isinstance(row.get("context"), str):
             raise InputError(
                 Problem(where, "has no text `context`: SQuAD is {data: [...]} or rows with context, question, answers")
@@ -53,14 +55,11 @@ def _flat_articles(file: Path) -> Iterator[Article]:
         key = title if isinstance(title, str) and title else row["context"]
         first.setdefault(key, where)
         paragraphs = articles.setdefault(key, {"title": title, "paragraphs": {}})["paragraphs"]
-        paragraphs.setdefault(row["context"], []).append(
-            {
-                "id": row.get("id"),
-                "question": row.get("question"),
-                "where": where,
-                "answers": _flat_answers(row.get("answers")),
-            }
-        )
+        answers = _flat_answers(row.get("answers"))
+        # SQuAD 2 in rows has no flag: among rows that have answers, one without is a question without.
+        impossible = row.get("is_impossible", answered and not answers and "answers" in row)
+        question = {name: row.get(name) for name in ("id", "question")}
+        paragraphs.setdefault(row["context"], []).append(question | {"where": where, "answers": answers, "is_impossible": impossible})
     for key, article in articles.items():
         yield (
             first[key],

@@ -17,6 +17,7 @@ Row = tuple[str, dict]
 """Where the row stands, and its cells by column name."""
 
 SUFFIXES = (".jsonl", ".json", ".csv", ".tsv", ".parquet", ".arrow")
+PACKED = (".gz", ".bz2", ".xz", ".zst", ".zip")
 _HUB_ID = re.compile(r"[A-Za-z0-9][\w.-]*/[\w.-]+", re.ASCII)
 
 
@@ -35,7 +36,9 @@ def rows_of(path: Path) -> Iterator[Row]:
         ".arrow": _arrow,
     }.get(path.suffix.lower())
     if reader is None:
-        raise InputError(Problem(str(path), f"is no table that can be read: {', '.join(SUFFIXES)}"))
+        packed = path.suffix.lower() in PACKED
+        told = f"is compressed: decompress it to one of {', '.join(SUFFIXES)}" if packed else f"is no table that can be read: {', '.join(SUFFIXES)}"
+        raise InputError(Problem(str(path), told))
     yield from reader(path)
 
 
@@ -112,8 +115,8 @@ def text_of(path: Path) -> str:
 
 
 def identifier(value: object) -> str:
-    """An id as a string; numbers are common."""
-    return "" if value is None else str(value)
+    """An id as a string; numbers are common. A truth value or an object names nothing."""
+    return str(value) if type(value) in (str, int, float) else ""
 
 
 def _json(path: Path) -> Iterator[Row]:
@@ -138,6 +141,7 @@ def _delimited(path: Path) -> Iterator[Row]:
     # Without newline translation: a field may hold line breaks of its own, which stay as they are.
     file = io.StringIO(text_of(path), newline="")
     reader = csv.reader(file, delimiter="\t" if path.suffix.lower() == ".tsv" else ",", strict=True)
+    line = 1
     try:
         header = next(reader, [])
         line = reader.line_num + 1
@@ -148,7 +152,8 @@ def _delimited(path: Path) -> Iterator[Row]:
                 yield f"{path.name}:{line}", dict(zip(header, cells, strict=False))
             line = reader.line_num + 1
     except csv.Error as error:
-        raise InputError(Problem(f"{path.name}:{reader.line_num}", f"broken table: {error}")) from None
+        told = f'{error}; a cell that begins with " ends with one, and one inside it is written twice'
+        raise InputError(Problem(f"{path.name}:{line}", f"broken table: {told}")) from None
 
 
 def _parquet(path: Path) -> Iterator[Row]:

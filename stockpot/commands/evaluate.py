@@ -15,6 +15,8 @@ from stockpot import evaluation_folder, output
 from stockpot.options import check_target, words
 
 Texts = list[str] | None
+SUITE_FILES = (".yaml", ".yml")
+MOST = 999_999_999
 
 
 def register(app: typer.Typer) -> None:
@@ -54,7 +56,14 @@ def evaluate(
                  "--needle-lengths": needle_lengths, "--needles": needles, "--needle-expansions": needle_expansions}  # fmt: skip
         _backfill(backfill, _suites(suite, suite_file), [name for name, given in alone.items() if given], json_output)
         return
-    _check(checkpoint, encoder, vectors, sweep, open_test, corpus, chunking)
+    from evaluators.metrics import DEEPEST
+
+    problems = _problems(checkpoint, encoder, vectors, sweep, open_test, corpus, chunking, suite, precision)
+    numbers = {option: _numbers(option, given, problems, most) for option, given, most in (
+        ("--dimensions", dimensions, MOST), ("--k", k, DEEPEST), ("--chunk-sizes", chunk_sizes, MOST), ("--needle-lengths", needle_lengths, MOST),
+    )}  # fmt: skip
+    if problems:
+        raise InputError(problems)
     if out is not None:
         runs, per_query = runs or out / evaluation_folder.RUNS, per_query or out / evaluation_folder.PER_QUERY
     for option, target in {"--out": out, "--runs": runs, "--per-query": per_query}.items():
@@ -62,16 +71,15 @@ def evaluate(
             check_target(option, target, folder=option != "--per-query")
     earlier = evaluation_folder.earlier(out, overwrite) if out is not None else []
     from evaluators.evaluate import evaluate as measure
-    from evaluators.metrics import DEEPEST
     from stockpot.encoding_progress import EncodingProgress
     from sweeps.evaluations import open_tasks
 
     file, names = _suites(suite, suite_file)
-    needle = {"lengths": _numbers("--needle-lengths", needle_lengths), "needles": needles and str(needles),
+    needle = {"lengths": numbers["--needle-lengths"], "needles": needles and str(needles),
               "expansions": needle_expansions and str(needle_expansions)}  # fmt: skip
     given = {
-        "suites": names, "dimensions": _numbers("--dimensions", dimensions), "precisions": words("--precision", precision),
-        "ks": _numbers("--k", k, DEEPEST), "chunk_sizes": _numbers("--chunk-sizes", chunk_sizes),
+        "suites": names, "dimensions": numbers["--dimensions"], "precisions": words("--precision", precision),
+        "ks": numbers["--k"], "chunk_sizes": numbers["--chunk-sizes"],
         "chunking": "given" if vectors else chunking, "needle": _needle_plan(file, needle),
     }  # fmt: skip
     settings = (file.settings() if file else {}) | {name: value for name, value in given.items() if value}
@@ -92,14 +100,19 @@ def evaluate(
     _told(content, json_output)
 
 
-def _check(
+def _problems(
     checkpoint: str | None, encoder: str | None, vectors: Path | None, sweep: Path | None, open_test: bool,
-    corpus: list[Path] | None, chunking: str | None,
-) -> None:
-    """What contradicts itself, before anything is read."""
+    corpus: list[Path] | None, chunking: str | None, suite: Texts, precision: Texts,
+) -> list[Problem]:
+    """What contradicts itself or is unknown, before anything is read."""
     from corpora.chunkings import Chunking
+    from evaluators.codes import PRECISIONS
+    from evaluators.suites import SUITES
 
-    problems = []
+    suites = [word for word in words("--suite", suite) if not word.endswith(SUITE_FILES)]
+    problems = [Problem(option, f"knows no {word!r}; allowed are {', '.join(allowed)}")
+                for option, given, allowed in (("--suite", suites, SUITES), ("--precision", words("--precision", precision), PRECISIONS))
+                for word in given if word not in allowed]  # fmt: skip
     if sum(given is not None for given in (checkpoint, encoder, vectors)) != 1:
         problems.append(Problem("CHECKPOINT", "give one of a checkpoint's folder (or a word such as bm25), --encoder and --vectors"))
     if vectors is not None and chunking not in (None, "given"):
@@ -113,14 +126,13 @@ def _check(
         problems.append(Problem("--open-test", "opens the test split of a sweep: name it by --sweep SWEEP_DIR"))
     if sweep is not None and corpus:
         problems.append(Problem("--sweep", "evaluates on the sweep's own split: leave --corpus out"))
-    if problems:
-        raise InputError(problems)
+    return problems
 
 
 def _suites(suite: Texts, suite_file: Path | None) -> tuple[Any, list[str]]:
     """The suite file, if one is named by either option, and the suites named in words."""
     named = words("--suite", suite)
-    files = [Path(word) for word in named if word.endswith((".yaml", ".yml"))] + [suite_file] * (suite_file is not None)
+    files = [Path(word) for word in named if word.endswith(SUITE_FILES)] + [suite_file] * (suite_file is not None)
     if len(files) > 1:
         raise InputError(Problem("--suite-file", f"one suite file at a time, found {', '.join(map(str, files))}"))
     if not files:
@@ -166,13 +178,14 @@ def _tokenizer(folder: Path | None, settings: dict[str, Any]) -> Any:
     return Tokenizer.from_folder(folder or encoder_folder("minilm"))
 
 
-def _numbers(option: str, given: Texts, most: int = 999_999_999) -> list[int]:
+def _numbers(option: str, given: Texts, problems: list[Problem], most: int) -> list[int]:
+    """What is no number from 1 to `most` goes to `problems`."""
     found = words(option, given)
     wrong = [word for word in found if not (word.isascii() and word.isdigit() and len(word) < 10 and 0 < int(word) <= most)]
     if wrong:
         shown = ", ".join(repr(word if len(word) < 40 else f"{word[:40]}...") for word in wrong)
-        raise InputError(Problem(option, f"takes whole numbers from 1 to {most}, separated by commas; found {shown}"))
-    return [int(word) for word in found]
+        problems.append(Problem(option, f"takes whole numbers from 1 to {most}, separated by commas; found {shown}"))
+    return [int(word) for word in found if word not in wrong]
 
 
 def _content(results: Any) -> dict[str, Any]:

@@ -37,6 +37,12 @@ def test_a_whole_import_of_such_evidence_is_told_in_a_few_lines():
     assert len(found) == 6 and "35 more" in found[-1].message and "40 of 40 queries" in found[-1].message
 
 
+def test_several_grades_for_one_document_are_warned_of():
+    query = Query("q", "?", (Target("a", 1), Target("b", 1), Target("a", 0), Target("b", 1)))
+    found = checks.warnings(Corpus("c", (Document("a", "x"), Document("b", "y")), (query,)))
+    assert [str(problem) for problem in found] == ["query 'q': query 'q' grades document 'a' 0, 1: the highest counts"]
+
+
 def test_problems_of_a_corpus_in_memory_are_named_by_id():
     corpus = Corpus("c", (Document("a", "x"), Document("a", "y")), (Query("q", "?", (Target("b"),)),))
     assert [problem.where for problem in checks.problems(corpus)] == ["document 'a'", "query 'q'"]

@@ -156,7 +156,7 @@ def test_all_problems_come_at_once_in_order(tmp_path):
     found = problems_of(
         tmp_path,
         [DOCUMENT, b"{", {"id": "a", "text": "again"}, {"id": "c", "text": ""}],
-        [query(answers=[[0, 99], [3, 4]]), {"id": "q", "text": "?", "targets": []}, query(document="z")],
+        [query(answers=[[0, 99], [3, 4]]), {"id": "r", "text": "?", "targets": []}, query(document="z")],
     )
     assert [message.split(": ")[0] for message in found] == [
         "documents.jsonl:2",
@@ -169,6 +169,25 @@ def test_all_problems_come_at_once_in_order(tmp_path):
         "queries.jsonl:3",
     ]
     assert "stands already at documents.jsonl:1" in found[1]
+
+
+def test_what_is_wrong_in_a_record_hides_nothing_else_in_it(tmp_path):
+    wrong = {"document": "zz", "grade": 1.5, "answers": [[0, 99]]}
+    spans = {"document": "a", "answers": [[0, 99], "x", [3, 2]], "evidence": [[[[0, 98]], 5]], "quotes": [7, "y", "z"]}
+    found = problems_of(
+        tmp_path,
+        [DOCUMENT, {"id": "b", "text": 5, "chunks": [[0, 1]]}, {"id": "c", "text": "abc", "title": 1, "chunks": [[0, 9], 4]}],
+        [{"id": "q", "text": 4, "targets": [wrong, 3, spans]}, {"id": "r", "text": "?", "targets": 9}, query(document="b", answers=[[0, 99]])],
+    )
+    told = "\n".join(found)
+    for said in (
+        "documents.jsonl:2: text is", "documents.jsonl:3: title is", "documents.jsonl:3: chunks[0] [0, 9] lies outside", "documents.jsonl:3: chunks[1] is",
+        "queries.jsonl:1: text is", "targets[0].grade is", "targets[0].document 'zz' is not in", "targets[1] is", "answers[0] [0, 99] lies outside",
+        "answers[1] is", "answers[2] [3, 2] runs backwards", "evidence[0][0][0] [0, 98] lies outside", "evidence[0][1] is", "quotes[0] is",
+        "queries.jsonl:2: targets is",
+    ):  # fmt: skip
+        assert said in told, (said, found)
+    assert len(found) == 16 and sum(line.startswith("queries.jsonl:3: query id 'q' stands already") for line in found) == 1
 
 
 def test_a_missing_folder_or_file_is_named(tmp_path):

@@ -105,6 +105,7 @@ def test_a_checkpoint_that_is_none_or_was_changed_is_refused(said, tmp_path, fin
         ([], ["CHECKPOINT"]),
         (["bm25", "--suite", "q3c"], ["q3c", "q2c"]),
         (["bm25", "--k", "0"], ["--k", "'0'"]),
+        (["bm25", "--k", "0", "--suite", "bogus", "--precision", "float16", "--chunk-sizes", "x"], ["--k", "'bogus'", "'float16'", "--chunk-sizes"]),
         (["bm25", "--k", "9" * 5000], ["--k", "1 to 100000", "'9999"]),
         (["bm25", "--k", "9999999"], ["--k", "1 to 100000", "'9999999'"]),
         (["bm25", "--chunk-sizes", "9" * 11], ["--chunk-sizes", "'99999999999'"]),

@@ -77,6 +77,35 @@ def test_unanswerable_questions_are_dropped(tmp_path):
     ]
 
 
+@pytest.mark.parametrize("flagged", [False, True])
+def test_unanswerable_rows_are_dropped_where_others_have_answers(tmp_path, flagged):
+    def row(name, answers, **more):
+        return {"id": name, "title": "T", "context": "Ada pays.", "question": f"Who {name}?", "answers": answers, **more}
+
+    ada, none = {"text": ["Ada"], "answer_start": [0]}, {"text": [], "answer_start": []}
+    jsonl(tmp_path / "s.jsonl", [row("a", ada), row("b", ada, is_impossible=True) if flagged else row("b", none)])
+    report, corpus = run(tmp_path, "squad", tmp_path / "s.jsonl")
+    assert [query.id for query in corpus.queries] == ["a"]
+    assert report.counts("dropped") == {"query: unanswerable: its document does not answer it": 1}
+
+
+def test_rows_without_any_answer_are_for_document_retrieval(tmp_path):
+    row = {"id": "a", "context": "Ada pays.", "question": "Who?", "answers": {"text": [], "answer_start": []}}
+    jsonl(tmp_path / "s.jsonl", [row, {**row, "id": True}])
+    report, corpus = run(tmp_path, "squad", tmp_path / "s.jsonl")
+    assert [query.targets[0].answers for query in corpus.queries] == [()]
+    assert report.counts("dropped") == {"query: empty id": 1}, "a truth value names nothing"
+
+
+@pytest.mark.parametrize(("text", "start", "kept"), [("5", 4, ()), ("1950", 4, ((9, 13),)), ("year 195", 1, ((4, 12),))])
+def test_no_answer_is_found_again_inside_another_word(tmp_path, text, start, kept):
+    rows = [{"id": "a", "context": "The year 1950.", "question": "?", "answers": {"text": [text], "answer_start": [start]}}]
+    jsonl(tmp_path / "s.jsonl", rows)
+    report, corpus = run(tmp_path, "squad", tmp_path / "s.jsonl")
+    assert corpus.queries[0].targets[0].answers == kept
+    assert bool(report.counts("dropped")) is not bool(kept)
+
+
 def test_repeated_ids_are_told_apart(tmp_path):
     article = {
         "title": "A",
@@ -221,6 +250,13 @@ def test_conteb_with_several_chunks(tmp_path):
     ]
 
 
+def test_conteb_keeps_the_id_0_and_no_answer_inside_another_word(tmp_path):
+    jsonl(tmp_path / "s/documents.jsonl", [{"chunk_id": "a_0", "chunk": " second of 1950"}])
+    jsonl(tmp_path / "s/queries.jsonl", [{"query_id": 0, "query": "?", "chunk_id": "a_0", "answer": "5"}])
+    _, corpus = run(tmp_path, "conteb", tmp_path / "s")
+    assert (corpus.queries[0].id, corpus.queries[0].targets[0].answers) == ("0", ((1, 15),))
+
+
 def test_conteb_with_a_chunk_whose_number_is_none(tmp_path):
     """A number so long is part of a name."""
     names = ["a_1", "a_0", "a_" + "9" * 5000]
@@ -289,7 +325,8 @@ def test_span_csv_keeps_line_numbers_over_breaks_in_fields(tmp_path):
         ("squad", "s.jsonl", b'{"context": "x"}\n{', "s.jsonl:2: broken JSON"),
         ("squad", "s.jsonl", b'{"a": 1}\n', "has no text `context`"),
         ("span-csv", "q.csv", b"a,b\n1,2\n", "lacks question"),
-        ("span-csv", "q.csv", b'question,references,corpus_id\n"x', "broken table"),
+        ("span-csv", "q.csv", b'question,references,corpus_id\n"x\ny,z', 'q.csv:2: broken table: .* a cell that begins with "'),
+        ("squad", "s.json.gz", b"\x1f\x8b\x08", "is compressed: decompress it to one of .jsonl"),
         ("span-csv", "q.csv", b"question,references,corpus_id\n?,{,a\n", "no text a.md"),
         ("beir", "b.txt", b"", "no BEIR folder"),
         ("text", "b.txt", b"", "no such folder"),
