@@ -19,7 +19,7 @@ from sweeps.ledger_state import LedgerState
 from tests.cluster.descriptions import ROOT
 from tests.cluster.machines import HEAD, Machine, Network, network, possible, until
 from tests.faults.world import write_splits
-from tests.sweeps.tiny_sweep import sweep_file
+from tests.sweeps.tiny_sweep import LIGHT, sweep_file
 
 pytestmark = [
     pytest.mark.timeout(1800),
@@ -38,13 +38,11 @@ class Faults:
         self.sweep = sweep_file(
             cluster.folder,
             corpora=write_splits(cluster.folder),
-            soup={"candidates": 1},
             trainer=f"{ROOT}/tests/cluster/held_trainer.py:Held",
-            scheduler={"kind": "none"},
-            evaluation={"suites": ["context"], "inline_queries": 6, "precisions": ["float32"]},
             search={"sampler": "random", "trials": 3, "seed": 0},
             storage=self.kept.as_uri(),
             mlflow={"uri": self.mlflow},
+            **LIGHT,
         )
         self.driver: subprocess.Popen | None = None
 

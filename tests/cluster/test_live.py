@@ -10,7 +10,8 @@ import pytest
 
 from tests.cluster.descriptions import ROOT
 from tests.cluster.live import Live, live_cluster
-from tests.sweeps.tiny_sweep import sweep_file
+from tests.faults.world import write_splits
+from tests.sweeps.tiny_sweep import LIGHT, sweep_file
 
 pytestmark = pytest.mark.timeout(900)
 
@@ -48,7 +49,8 @@ def test_what_cannot_run_is_refused_before_it_is_sent(live: Live, tmp_path):
 
 def test_a_sweep_runs_over_the_nodes_and_is_asked_from_anywhere(live: Live, tmp_path):
     kept, out = tmp_path / "kept", tmp_path / "out"
-    sweep = sweep_file(tmp_path, search={"sampler": "random", "trials": 2, "seed": 0}, storage=kept.as_uri())
+    search = {"sampler": "random", "trials": 2, "seed": 0}
+    sweep = sweep_file(tmp_path, search=search, storage=kept.as_uri(), corpora=write_splits(tmp_path), **LIGHT)
     done = run(live.environment, "submit", sweep, "--address", live.address, "--out", out, "--json")
     assert done.returncode == 0, done.stderr
     told = json.loads(done.stdout)

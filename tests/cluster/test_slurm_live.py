@@ -14,7 +14,8 @@ import pytest
 from cluster import slurm
 from sweeps.ledger import Ledger
 from tests.cluster.descriptions import smallest
-from tests.sweeps.tiny_sweep import sweep_file
+from tests.faults.world import write_splits
+from tests.sweeps.tiny_sweep import LIGHT, sweep_file
 
 NEEDED = ("slurmctld", "slurmd", "munged", "sbatch", "unshare")
 pytestmark = [
@@ -38,7 +39,8 @@ def folder():
 def test_signalled_before_the_limit_queued_again_and_finished(folder):
     (folder / "held").mkdir()
     (folder / "hold").touch()  # trials wait after their first checkpoint, however long asking them to stop takes
-    sweep, out = sweep_file(folder, trainer=f"{Path(__file__).with_name('held_trainer.py')}:Held"), folder / "out"
+    held = f"{Path(__file__).with_name('held_trainer.py')}:Held"
+    sweep, out = sweep_file(folder, trainer=held, corpora=write_splits(folder), **LIGHT), folder / "out"
     setup = [f"export PATH={Path(sys.executable).parent}:$PATH", "export RAY_raylet_start_wait_time_s=180",
              f"export HELD={folder} MACHINE=here"]  # fmt: skip
     cluster = smallest(storage=str(folder), workers=[{"cpus": 2, "memory": 3}], slurm={"time": "30", "setup": setup})

@@ -11,11 +11,13 @@ import yaml
 from sweeps.comparison import comparable
 from sweeps.ledger import Ledger
 from tests.stockpot.command import stockpot
-from tests.sweeps.tiny_sweep import sweep_file
+from tests.faults.world import write_splits
+from tests.sweeps.tiny_sweep import LIGHT, sweep_file
 
 
 def test_a_sweep_whose_disk_is_lost_goes_on_from_storage(tmp_path: Path) -> None:
-    file = sweep_file(tmp_path, storage=(tmp_path / "kept").as_uri(), scheduler={"kind": "none"}, search={"sampler": "random", "trials": 2})
+    kept = (tmp_path / "kept").as_uri()
+    file = sweep_file(tmp_path, storage=kept, corpora=write_splits(tmp_path), search={"sampler": "random", "trials": 2}, **LIGHT)
     out = tmp_path / "run"
     first = json.loads(stockpot("sweep", file, "--out", out, "--json", timeout=900).stdout)
     before = Ledger.open(out).state()

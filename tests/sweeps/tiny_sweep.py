@@ -37,6 +37,13 @@ def save_encoder(folder: Path) -> Path:
     return folder
 
 
+LIGHT = {
+    "scheduler": {"kind": "none"}, "soup": {"candidates": 1},
+    "evaluation": {"suites": ["context"], "inline_queries": 6, "precisions": ["float32"]},
+}  # fmt: skip
+"""Where it matters how a sweep runs, and not what it finds."""
+
+
 def sweep_file(folder: Path, **changes: object) -> Path:
     """The YAML of the tiny sweep in `folder`; `changes` replace whole sections."""
     encoder = folder / "encoder"
