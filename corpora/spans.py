@@ -22,7 +22,9 @@ def cuts_word(text: str, span: Span) -> bool:
     digits. A phrase stands nowhere by chance, and of scripts without cases nothing is said: some write no spaces,
     others join particles to words.
     """
-    return not any(map(str.isspace, text[slice(*span)])) and any(0 < edge < len(text) and _is_wordly(text[edge - 1]) and _is_wordly(text[edge]) for edge in span)
+    if any(map(str.isspace, text[slice(*span)])):
+        return False
+    return any(0 < edge < len(text) and _is_wordly(text[edge - 1]) and _is_wordly(text[edge]) for edge in span)
 
 
 def _is_wordly(character: str) -> bool:

@@ -22,7 +22,8 @@ from corpora.documents import Corpus
 from corpora.errors import InputError, Problem
 
 SHOWN = 20
-"""Missing ids, and rows that are not finite, that are listed one by one; the rest is counted."""
+"""Missing ids, and rows that are not finite or zeros, that are listed one by one; the rest is counted."""
+NO_DIRECTION = "holds a vector of zeros, which has no direction: all cosines with it are alike"
 BLOCK = 1 << 24
 """Numbers that are looked at together: a mapped array may be larger than memory."""
 
@@ -77,7 +78,7 @@ def _rows(folder: Path, name: str, wanted: Sequence[str], problems: list[Problem
         problems.append(Problem(str(path), "holds vectors of no numbers"))
         return None
     if ids == list(wanted):
-        return rows if _all_finite(path, rows, range(len(ids)), ids, problems) else None
+        return rows if _all_point(path, rows, range(len(ids)), ids, problems) else None
     place = {each: row for row, each in enumerate(ids)}
     if len(place) < len(ids):
         twice = next(each for row, each in enumerate(ids) if place[each] != row)
@@ -91,15 +92,19 @@ def _rows(folder: Path, name: str, wanted: Sequence[str], problems: list[Problem
         return None
     places = [place[each] for each in wanted]
     gathered = rows[places]
-    return gathered if _all_finite(path, gathered, places, wanted, problems) else None
+    return gathered if _all_point(path, gathered, places, wanted, problems) else None
 
 
-def _all_finite(path: Path, rows: np.ndarray, places: Sequence[int], ids: Sequence[str], problems: list[Problem]) -> bool:
-    """places: which row of the file each one is, counted from 0."""
+def _all_point(path: Path, rows: np.ndarray, places: Sequence[int], ids: Sequence[str], problems: list[Problem]) -> bool:
+    """Whether each row is finite and has a direction. places: which row of the file each one is, counted from 0."""
     step = max(1, BLOCK // rows.shape[1])
-    wrong = [start + row for start in range(0, len(rows), step)
-             for row in np.flatnonzero(~np.isfinite(rows[start:start + step]).all(axis=1)).tolist()]
-    problems += [Problem(f"{path}: row {places[row]} ({ids[row]})", "holds numbers that are not finite") for row in wrong[:SHOWN]]
+    wrong: list[tuple[int, str]] = []
+    for start in range(0, len(rows), step):
+        block = rows[start:start + step]
+        finite, some = np.isfinite(block).all(axis=1), block.any(axis=1)
+        wrong += [(start + row, NO_DIRECTION if finite[row] else "holds numbers that are not finite")
+                  for row in np.flatnonzero(~(finite & some)).tolist()]
+    problems += [Problem(f"{path}: row {places[row]} ({ids[row]})", why) for row, why in wrong[:SHOWN]]
     if len(wrong) > SHOWN:
         problems.append(Problem(str(path), f"holds {len(wrong) - SHOWN} more rows like these"))
     return not wrong

@@ -17,7 +17,7 @@ from corpora.errors import InputError, Problem
 from corpora.importers.tables import content_of
 from corpora.jsonl import kind, parse
 from evaluators.encoder import Encoded
-from evaluators.vector_arrays import read_arrays
+from evaluators.vector_arrays import NO_DIRECTION, read_arrays
 
 MOST_PROBLEMS = 50
 """Problems that are listed one by one; the rest is counted."""
@@ -107,7 +107,7 @@ def _rows(
     if not np.isfinite(rows).all():
         problems.append(Problem(f"{path}: {where}", "holds numbers that are not finite"))
     elif len(rows) and not rows.any(axis=1).all():
-        problems.append(Problem(f"{path}: {where}", "holds a vector of zeros, which has no direction: all cosines with it are alike"))
+        problems.append(Problem(f"{path}: {where}", NO_DIRECTION))
     if len(rows):
         widths.setdefault(rows.shape[1], where)
     return rows

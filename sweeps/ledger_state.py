@@ -169,7 +169,10 @@ class Trial:
         return max((since for since in self.exploits if since < step), default=None)
 
     def copy(self) -> Trial:
-        """Which later events do not change; both share the records."""
+        """Which later events do not change; both share the reports. One that has ended is shared whole: all that still comes
+        to it, scores say, comes in one piece, and copies of ten thousand trials are memory."""
+        if self.has_ended:
+            return self
         checkpoints = {step: copy(checkpoint) for step, checkpoint in self.checkpoints.items()}
         return replace(
             self, reports=dict(self.reports), checkpoints=checkpoints, retries=[*self.retries], retried=[*self.retried],
@@ -212,7 +215,7 @@ class LedgerState(Worked):
     computed: float = 0.0  # seconds of trials and their evaluations, baselines' left out
 
     def copy(self, ordinals: Iterable[int]) -> LedgerState:
-        """Which later events do not change, with these trials only."""
+        """Which later events do not change, but for what comes to ended trials; with these trials only."""
         return replace(
             self, resumed=[*self.resumed], trials={ordinal: self.trials[ordinal].copy() for ordinal in ordinals},
             baselines=dict(self.baselines), soup=dict(self.soup), openings=[*self.openings],

@@ -53,8 +53,9 @@ class Projector:
 
         Raises StockpotError, without secrets, when the store does not take it; the next call looks up what arrived.
         """
+        sweep = self._ledger.glance(lambda state: state.copy(()))
         try:
-            self._connect(self._ledger.glance(lambda state: state.copy(())))
+            self._connect(sweep)
             news = self._ledger.glance(lambda state: state.copy(self._new(state)))
             for ordinal in news.trials:
                 self._project(news, ordinal)
@@ -80,9 +81,10 @@ class Projector:
 
     def _project(self, state: LedgerState, ordinal: int) -> None:
         trial = state.trials[ordinal]
+        mark = mark_of(state, trial)  # before: scores may come meanwhile
         run = self._runs[ordinal] = self._trials.project(state, trial, self._runs.get(ordinal))
         self._placed[trial.trial_id] = run.run_id
-        self._marks[ordinal] = mark_of(state, trial)
+        self._marks[ordinal] = mark
 
     def _forget(self) -> None:
         """After a failure it is unknown what arrived of what was under way."""

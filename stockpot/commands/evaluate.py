@@ -17,6 +17,7 @@ from stockpot.options import check_target, words
 Texts = list[str] | None
 SUITE_FILES = (".yaml", ".yml")
 MOST = 999_999_999
+"""The largest number that options take: a dimension, a count of tokens."""
 
 
 def register(app: typer.Typer) -> None:

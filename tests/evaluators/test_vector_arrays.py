@@ -79,10 +79,12 @@ def test_what_is_refused(folder, corpus, change, words):
         FileVectors.read(folder, corpus)
 
 
-def test_numbers_that_are_not_finite_are_named_by_row_and_id(folder, corpus, monkeypatch):
+def test_numbers_that_are_not_finite_and_zeros_are_named_by_row_and_id(folder, corpus, monkeypatch):
     monkeypatch.setattr(vector_arrays, "BLOCK", 100)
     rows, ids = np.load(folder / "chunks.npy"), (folder / "chunks.txt").read_text().splitlines()
     rows[[0, 37], 3] = np.nan, np.inf
+    rows[20] = 0
+    said = {0: "holds numbers that are not finite", 20: vector_arrays.NO_DIRECTION, 37: "holds numbers that are not finite"}
     for order in (slice(None), slice(None, None, -1)):  # as it is mapped, and gathered
         np.save(folder / "chunks.npy", rows[order])
         write_ids(folder, "chunks", ids[order])
@@ -90,7 +92,7 @@ def test_numbers_that_are_not_finite_are_named_by_row_and_id(folder, corpus, mon
             FileVectors.read(folder, corpus)
         places = range(len(ids))[order]
         assert [str(problem) for problem in caught.value.problems] == [
-            f"{folder / 'chunks.npy'}: row {places.index(row)} ({ids[row]}): holds numbers that are not finite" for row in (0, 37)]
+            f"{folder / 'chunks.npy'}: row {places.index(row)} ({ids[row]}): {why}" for row, why in said.items()]
 
 
 def test_rows_that_are_not_finite_are_counted_where_they_are_many_and_passed_over_where_nobody_asks(folder, corpus):

@@ -67,6 +67,15 @@ def test_a_file_that_no_corpus_could_be_either(golden, tmp_path, content, said):
         FileVectors.read(tmp_path / "v.json", native.read(golden))
 
 
+def test_a_vector_of_zeros_is_refused(golden, tmp_path):
+    content = json.loads((golden / "vectors.json").read_text())
+    name = next(iter(content["queries"]))
+    content["queries"][name] = [0.0] * len(content["queries"][name])
+    (tmp_path / "v.json").write_text(json.dumps(content))
+    with pytest.raises(InputError, match=f"query {name!r}: holds a vector of zeros, which has no direction"):
+        FileVectors.read(tmp_path / "v.json", native.read(golden))
+
+
 def test_a_corpus_without_queries(golden):
     corpus = native.read(golden)
     with pytest.raises(InputError, match="has no queries"):
