@@ -311,7 +311,7 @@ def test_check_says_everything_at_once_with_lines(corpus_command, tmp_path):
     assert said.code == 2
     found = [f"{problem['where']}: {problem['message']}" for problem in said.json["problems"]]
     assert [line.split(":")[1] for line in found] == ["2", "3", "4", "1", "1", "1", "2", "2", "3", "4", "4"]
-    assert "refused: 10 problems, listed on stdout" in said.err and not any(line in said.err for line in found)
+    assert "refused: 11 problems, listed on stdout" in said.err and not any(line in said.err for line in found)
     for part in ("stands already at documents.jsonl:1", "lies outside", "is white space", "is empty", "is not in documents.jsonl",
                  "targets is missing or empty", "did you mean 'targets'"):  # fmt: skip
         assert any(part in line for line in found)
