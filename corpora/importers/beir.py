@@ -37,8 +37,10 @@ def read(source: str, report: ImportReport) -> Corpus:
         else:
             questions[name] = (where, _text(row))
     grades: dict[str, dict[str, int]] = {name: {} for name in questions}
+    judged = set()  # queries that any line names: a download has those of other splits too
     for file in judgments:
         for where, query, document, grade in _judgments(inside(folder, file), report):
+            judged.add(query)
             if query not in grades or documents.get(document) is None:
                 unknown = f"query {query!r}" if query not in grades else f"document {document!r}"
                 report.dropped("judgment", "of an unknown or dropped record", where, unknown)
@@ -47,6 +49,9 @@ def read(source: str, report: ImportReport) -> Corpus:
             else:
                 grades[query][document] = grade
     for name, (where, text) in questions.items():
+        if name not in judged:
+            report.dropped("query", "no readable judgment names it", where, text)
+            continue
         targets = [Target(documents[document], grade) for document, grade in grades[name].items()]
         building.query(name, text, targets, where)
     return building.corpus()

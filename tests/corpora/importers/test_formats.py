@@ -183,7 +183,7 @@ def test_beir(tmp_path):
         "judgment: of an unknown or dropped record": 2,
         "judgment: contradicts an earlier one": 1,
         "judgment: the grade is no whole number": 1,
-        "query: no document left that it asks for": 1,
+        "query: no readable judgment names it": 1,
     }
     assert "qrels/test.tsv:4" in [entry.where for entry in report.entries]
     assert report.queries_without_answers == 1
