@@ -52,7 +52,7 @@ def main() -> None:
             projected(Path(scratch) / "projected", asked)
 
 
-def driven(folder: Path, trials: int, asked: argparse.Namespace) -> Ledger:
+def driven(folder: Path, trials: int, asked: argparse.Namespace) -> None:
     """Runs the sweep and prints what the driver's own part took."""
     driver = Driver(folder, trials, asked)
     driver.run(trials // 5)
@@ -71,7 +71,6 @@ def driven(folder: Path, trials: int, asked: argparse.Namespace) -> Ledger:
     scored = sum("dev" in checkpoint.scores for trial in found.values() for checkpoint in trial.checkpoints.values())
     complete = equal and len(found) == trials and all(trial.has_ended for trial in found.values()) and reports == scored == driver.reports
     print(f"  ledger read anew    {'complete' if complete else 'NOT complete'}: {len(found)} trials, {reports} reports, {scored} scores")
-    return driver.ledger
 
 
 def projected(folder: Path, asked: argparse.Namespace) -> None:

@@ -6,6 +6,7 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 
 from corpora.chunkings import has_sentence_rules
 from corpora.documents import Corpus, Document, Query, Span, Target
@@ -13,6 +14,7 @@ from corpora.errors import Problem
 
 LARGEST_FAMILY = 0.1
 """Share of a corpus above which a family is warned of: it swallows a split."""
+T = TypeVar("T")
 _SHOWN = 40
 _SHOWN_ALIKE = 5
 # The shape of BCP 47 (RFC 5646, 2.1): a language, then subtags of up to eight letters and digits.
@@ -62,8 +64,8 @@ def problems(corpus: Corpus, places: Places = NOWHERE) -> list[Problem]:
             found.append(Problem(where, "text is empty"))
         if not query.targets:
             found.append(Problem(where, "targets is missing or empty: a query names at least one document"))
-        for number, target in enumerate(query.targets):
-            if target is None or target.document is None:
+        for number, target in _read(query.targets):
+            if target.document is None:
                 continue
             if places.unreadable and target.document not in texts:
                 unknown.append(Problem(where, f"targets[{number}].{_unknown(target)} (some documents could not be read)"))
@@ -80,6 +82,11 @@ def warnings(corpus: Corpus, families: Sequence[str | None] | None = None, place
     families = families or [document.family for document in corpus.documents]
     return [*_identical_texts(corpus, places), *_odd_fields(corpus, places), *_languages_without_rules(corpus.documents),
             *_large_families(families), *_answered_evidence(corpus, places), *_contradictions(corpus, places)]
+
+
+def _read(values: Sequence[T | None]) -> Iterator[tuple[int, T]]:
+    """Those that could be read, each with its place."""
+    return ((place, value) for place, value in enumerate(values) if value is not None)
 
 
 def _name(record: Document | Query) -> str:
@@ -99,10 +106,7 @@ def _repeated(name: str, records: Sequence[Document | Query], where) -> Iterator
 
 
 def _chunks(document: Document) -> Iterator[str]:
-    for number, span in enumerate(document.chunks or ()):
-        if span is None:
-            continue
-        start, end = span
+    for number, (start, end) in _read(document.chunks or ()):
         if not 0 <= start <= end <= len(document.text):
             yield f"chunks[{number}] {_outside(start, end, document.text)}"
         elif start == end:
@@ -119,11 +123,11 @@ def _target(target: Target, texts: dict[str, str]) -> Iterator[str]:
     text = texts.get(target.document)
     if text is None:
         return
-    for number, span in enumerate(target.answers):
+    for number, span in _read(target.answers):
         yield from _span(f"answers[{number}]", span, text)
     for number, group in enumerate(target.evidence):
         for choice, alternative in enumerate(group):
-            for part, span in enumerate(alternative):
+            for part, span in _read(alternative):
                 yield from _span(f"evidence[{number}][{choice}][{part}]", span, text)
     if target.quotes is None:
         return
@@ -140,9 +144,7 @@ def _target(target: Target, texts: dict[str, str]) -> Iterator[str]:
             )
 
 
-def _span(name: str, span: Span | None, text: str) -> Iterator[str]:
-    if span is None:
-        return
+def _span(name: str, span: Span, text: str) -> Iterator[str]:
     start, end = span
     if not 0 <= start <= end <= len(text):
         yield f"{name} {_outside(start, end, text)}"

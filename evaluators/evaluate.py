@@ -151,16 +151,19 @@ def _dimensions(encoder: Encoder | Scorer, dimensions: Sequence[int] | None) -> 
     return tuple(dict.fromkeys(dimensions)) if dimensions else (encoder.dimension,)
 
 
+def unknown(suites: Sequence[str], precisions: Sequence[str]) -> list[Problem]:
+    """The words that name no suite or no precision."""
+    asked = [("suite", suites, SUITES), ("precision", precisions, PRECISIONS)]
+    return [Problem(f"{what} {each!r}", f"allowed are {', '.join(allowed)}") for what, given, allowed in asked for each in given if each not in allowed]
+
+
 def _check(
     encoder: Encoder | Scorer, tasks: Sequence[Task], suites: Sequence[str], dimensions: Sequence[int],
     precisions: Sequence[str], ks: Sequence[int],
 ) -> None:
     """Everything that is wrong with the request, at once, before anything is encoded."""
     check_ks(ks)
-    problems = [Problem(f"suite {suite!r}", f"allowed are {', '.join(SUITES)}")
-                for suite in suites if suite not in SUITES]
-    problems += [Problem(f"precision {each!r}", f"allowed are {', '.join(PRECISIONS)}")
-                 for each in precisions if each not in PRECISIONS]
+    problems = unknown(suites, precisions)
     if not isinstance(encoder, Scorer):
         problems += [Problem(f"dimension {each}", f"{encoder.name} has {encoder.dimension}: ask for 1 to that many")
                      for each in dimensions if not 1 <= each <= encoder.dimension]

@@ -17,6 +17,8 @@ NAMES = ("nDCG", "AP", "RR", "P", "R", "Document", "Answer", "EvidenceRecall", "
          "SpanHit", "UnionHit", "SpanMRR")
 DEEPEST = 100_000
 """The deepest cut of a ranking: each query's is in memory."""
+LARGEST = 999_999_999
+"""The largest dimension or count of tokens that is asked for."""
 _SPELLING = re.compile(r"([A-Za-z]+)(?:@([0-9]+)(tok)?)?")
 
 

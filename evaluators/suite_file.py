@@ -20,13 +20,13 @@ from corpora.yaml_file import read_yaml
 from corpora.yaml_model import Frozen, validated
 from evaluators.codes import PRECISIONS
 from evaluators.evaluate import DEFAULT_SUITES
-from evaluators.metrics import DEEPEST
+from evaluators.metrics import DEEPEST, LARGEST
 from evaluators.suites import SUITES
 from evaluators.suites.needle import DEPTHS, NeedlePlan
 from evaluators.suites.needles import BUILT_IN, read, with_expansions
 from evaluators.tasks import Task
 
-Counts = Annotated[tuple[Annotated[int, Field(ge=1, le=999_999_999)], ...], Field(min_length=1)]
+Counts = Annotated[tuple[Annotated[int, Field(ge=1, le=LARGEST)], ...], Field(min_length=1)]
 
 
 class SuiteTask(Frozen):

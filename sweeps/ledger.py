@@ -69,7 +69,7 @@ class Ledger:
         return self._state
 
     def glance(self, look: Callable[[LedgerState], Look]) -> Look:
-        """What `look` takes from the state, for another thread than the writer's: nothing in it may change later."""
+        """What `look` takes from the state, for another thread than the writer's: copies of what it keeps."""
         with self._writing:
             return look(self.state())
 

@@ -44,9 +44,9 @@ def _flat_articles(file: Path) -> Iterator[Article]:
     """Rows of (id, title, context, question, answers{text, answer_start}), as hubs publish SQuAD, by title."""
     articles: dict[object, dict] = {}
     first: dict[object, str] = {}
-    rows = list(rows_of(file))
-    answered = any(_flat_answers(row.get("answers")) for _, row in rows)
-    for where, row in rows:
+    rows = [(where, row, _flat_answers(row.get("answers"))) for where, row in rows_of(file)]
+    answered = any(answers for _, _, answers in rows)
+    for where, row, answers in rows:
         if not isinstance(row.get("context"), str):
             raise InputError(
                 Problem(where, "has no text `context`: SQuAD is {data: [...]} or rows with context, question, answers")
@@ -55,7 +55,6 @@ def _flat_articles(file: Path) -> Iterator[Article]:
         key = title if isinstance(title, str) and title else row["context"]
         first.setdefault(key, where)
         paragraphs = articles.setdefault(key, {"title": title, "paragraphs": {}})["paragraphs"]
-        answers = _flat_answers(row.get("answers"))
         # SQuAD 2 in rows has no flag: among rows that have answers, one without is a question without.
         impossible = row.get("is_impossible", answered and not answers and "answers" in row)
         question = {name: row.get(name) for name in ("id", "question")}

@@ -16,8 +16,6 @@ from stockpot.options import check_target, words
 
 Texts = list[str] | None
 SUITE_FILES = (".yaml", ".yml")
-MOST = 999_999_999
-"""The largest number that options take: a dimension, a count of tokens."""
 
 
 def register(app: typer.Typer) -> None:
@@ -57,11 +55,11 @@ def evaluate(
                  "--needle-lengths": needle_lengths, "--needles": needles, "--needle-expansions": needle_expansions}  # fmt: skip
         _backfill(backfill, _suites(suite, suite_file), [name for name, given in alone.items() if given], json_output)
         return
-    from evaluators.metrics import DEEPEST
+    from evaluators.metrics import DEEPEST, LARGEST
 
     problems = _problems(checkpoint, encoder, vectors, sweep, open_test, corpus, chunking, suite, precision)
     numbers = {option: _numbers(option, given, problems, most) for option, given, most in (
-        ("--dimensions", dimensions, MOST), ("--k", k, DEEPEST), ("--chunk-sizes", chunk_sizes, MOST), ("--needle-lengths", needle_lengths, MOST),
+        ("--dimensions", dimensions, LARGEST), ("--k", k, DEEPEST), ("--chunk-sizes", chunk_sizes, LARGEST), ("--needle-lengths", needle_lengths, LARGEST),
     )}  # fmt: skip
     if problems:
         raise InputError(problems)
@@ -107,13 +105,9 @@ def _problems(
 ) -> list[Problem]:
     """What contradicts itself or is unknown, before anything is read."""
     from corpora.chunkings import Chunking
-    from evaluators.codes import PRECISIONS
-    from evaluators.suites import SUITES
+    from evaluators.evaluate import unknown
 
-    suites = [word for word in words("--suite", suite) if not word.endswith(SUITE_FILES)]
-    problems = [Problem(option, f"knows no {word!r}; allowed are {', '.join(allowed)}")
-                for option, given, allowed in (("--suite", suites, SUITES), ("--precision", words("--precision", precision), PRECISIONS))
-                for word in given if word not in allowed]  # fmt: skip
+    problems = unknown([word for word in words("--suite", suite) if not word.endswith(SUITE_FILES)], words("--precision", precision))
     if sum(given is not None for given in (checkpoint, encoder, vectors)) != 1:
         problems.append(Problem("CHECKPOINT", "give one of a checkpoint's folder (or a word such as bm25), --encoder and --vectors"))
     if vectors is not None and chunking not in (None, "given"):

@@ -155,8 +155,8 @@ def test_a_failed_write_leaves_the_state_with_the_files(tmp_path, monkeypatch):
 
 
 def test_a_copy_stays_as_it_was(tmp_path):
-    ledger = a_sweep(tmp_path)
     """All but the trial that has ended, which is shared: what comes to it comes in one piece."""
+    ledger = a_sweep(tmp_path)
     copied, as_it_was = ledger.glance(lambda state: state.copy(state.trials)), Ledger.open(tmp_path).state()
     assert copied == as_it_was and ledger.state().copy([1]).trials.keys() == {1}
     checkpoint = {"ordinal": 1, "step": 40, "folder": "trials/x/step-000040", "sha256": "cd"}
