@@ -1,7 +1,8 @@
 """What a sweep costs beyond its trials' own work, and beside the same trials written plainly.
 
     python benchmarks/sweep.py                                       4 trials, 2 of them plainly: minutes
-    python benchmarks/sweep.py --trials 16 --plain-trials 16         the target's size: an hour
+    python benchmarks/sweep.py --trials 16 --plain-trials 16         the target's size: three quarters of an hour
+    python benchmarks/sweep.py --checkpoint-every 16 --dimensions 256 128 64 32      with less to evaluate
     python benchmarks/sweep.py --trials 2 --plain-trials 1 --steps 4 --checkpoint-every 2     a look
 
 The demo's corpus, student and slots, the `late-interaction` teacher (MiniLM), no early stop and no soup. Ours is `stockpot
@@ -36,8 +37,8 @@ def main() -> None:
     parser.add_argument("--trials", type=int, default=4)
     parser.add_argument("--plain-trials", type=int, default=2, help="0 for none")
     parser.add_argument("--steps", type=int, default=32)
-    parser.add_argument("--checkpoint-every", type=int, default=16)
-    parser.add_argument("--dimensions", type=int, nargs="+", default=[256, 128, 64, 32], help="beside 384")
+    parser.add_argument("--checkpoint-every", type=int, default=8)
+    parser.add_argument("--dimensions", type=int, nargs="+", default=[256, 128, 64, 32, 16, 8], help="beside 384")
     parser.add_argument("--chunk-sizes", type=int, nargs="+", default=[64, 128])
     parser.add_argument("--generate", choices=("demo", "quick"), default="demo", help="size of the built-in corpus")
     parser.add_argument("--folder", type=Path, help="keep everything there")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
@@ -42,5 +43,31 @@ def said(capsys, monkeypatch):
         out, err = capsys.readouterr()
         assert "Traceback" not in out + err
         return code, out, " ".join(err.split())
+
+    return run
+
+
+@dataclass(frozen=True)
+class Said:
+    code: int
+    out: str
+    err: str
+
+    @property
+    def json(self) -> dict:
+        return json.loads(self.out)
+
+
+@pytest.fixture
+def corpus_command(capsys, monkeypatch):
+    """Runs `stockpot corpus ...` in this process, through the console script's own `main`."""
+
+    def run(*arguments: object) -> Said:
+        monkeypatch.setattr(sys, "argv", ["stockpot", "corpus", *map(str, arguments)])
+        with pytest.raises(SystemExit) as ended:
+            main()
+        said = capsys.readouterr()
+        assert "Traceback" not in said.err
+        return Said(ended.value.code, said.out, said.err)
 
     return run
