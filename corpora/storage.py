@@ -27,6 +27,8 @@ ATTEMPTS = 8
 """With waits of 0.2 s that double: half a minute of outage is outlived."""
 HOPELESS = ("ACCESS_DENIED", "InvalidAccessKeyId", "SignatureDoesNotMatch", "NoSuchBucket", "NO_SUCH_BUCKET")
 """Answers of a store that asking again does not change."""
+SCHEMES = ("file", "s3", "gs", "gcs", "abfs", "abfss", "hdfs", "viewfs")
+"""What pyarrow opens."""
 PIECE = 8 << 20  # bytes copied at once
 
 Result = TypeVar("Result")
@@ -169,6 +171,8 @@ def check_uri(uri: str) -> str:
         raise ValueError("a storage's URI holds no keys: give them by the environment (AWS_ACCESS_KEY_ID, ...)")
     if not parts.scheme:
         raise ValueError(f"{uri!r} is no URI: file:///..., s3://BUCKET/..., gs://BUCKET/...")
+    if parts.scheme not in SCHEMES:
+        raise ValueError(f"{parts.scheme}:// is no storage: {', '.join(f'{scheme}://' for scheme in SCHEMES)} are")
     return uri
 
 

@@ -23,5 +23,5 @@ def short(value: Any) -> str:
 
 def nearest(name: str, valid: Sequence[str]) -> str:
     """`; did you mean 'weight'?`, or the list of valid names."""
-    close = get_close_matches(name, valid, n=1)
+    close = get_close_matches(name, valid, n=1) or [one for one in valid if name and name in one]
     return f"; did you mean {close[0]!r}?" if close else f"; allowed: {', '.join(valid)}"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeVar, get_args
 
@@ -16,6 +16,15 @@ from corpora.yaml_file import Lines
 LARGEST_SEED = 2**32 - 1
 """NumPy, torch and Python all take it."""
 Model = TypeVar("Model", bound=BaseModel)
+WORDS = {
+    **dict.fromkeys(("tuple_type", "list_type"), "a list is needed"),
+    **dict.fromkeys(("dict_type", "model_type", "model_attributes_type"), "a mapping of keys is needed"),
+    **dict.fromkeys(("int_type", "int_parsing", "int_from_float"), "a whole number is needed"),
+    **dict.fromkeys(("float_type", "float_parsing"), "a number is needed"),
+    **dict.fromkeys(("bool_type", "bool_parsing"), "true or false is needed"),
+    "string_type": "text is needed",
+}
+"""What pydantic says in Python's words, by its kind of error."""
 
 
 class Frozen(BaseModel):
@@ -25,13 +34,34 @@ class Frozen(BaseModel):
 
     @field_validator("*", mode="before")
     @classmethod
-    def _no_truth_value_as_a_number(cls, value: Any, about: ValidationInfo) -> Any:
-        """YAML's `yes` and `on` are truth values; pydantic would take them for 1."""
-        if isinstance(value, bool):
-            kinds = _kinds(cls.model_fields[about.field_name].annotation)
-            if bool not in kinds and kinds & {int, float}:
-                raise ValueError(f"a number is needed, found {short(value)}")
+    def _as_it_stands(cls, value: Any, about: ValidationInfo) -> Any:
+        """pydantic would take `true` for 1, "6" for 6 and "yes" for true, and whoever reads the value as it stands would not."""
+        kinds = _kinds(cls.model_fields[about.field_name].annotation)
+        for one in _inside(value):
+            if isinstance(one, bool) and bool not in kinds and kinds & {int, float}:
+                raise ValueError(f"a number is needed, found {short(one)}")
+            if isinstance(one, str) and str not in kinds and kinds & {int, float} and _spells_a_number(one):
+                raise ValueError(f"a number is needed, found the text {json.dumps(one)}: write it without quotes")
+            if isinstance(one, (str, int)) and not isinstance(one, bool) and kinds <= {bool, type(None)}:
+                raise ValueError(f"true or false is needed, found {json.dumps(one)}")
         return value
+
+
+def _inside(value: Any) -> Iterator[Any]:
+    """The values of a list or a mapping, however deep; of anything else, itself."""
+    if isinstance(value, (Mapping, list, tuple)):
+        for one in value.values() if isinstance(value, Mapping) else value:
+            yield from _inside(one)
+    else:
+        yield value
+
+
+def _spells_a_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
 
 
 def _kinds(annotation: Any) -> set[Any]:
@@ -50,8 +80,20 @@ def validated(
     try:
         return model.model_validate(data)
     except ValidationError as error:
-        found = [(key, message) for one in error.errors() for key, message in _messages(one, model, forms or {})]
+        errors = error.errors()
+        found = [(key, message) for one in errors if not _follows(one, errors) for key, message in _messages(one, model, forms or {})]
     raise InputError(Problem(f"{path}:{lines.of(key)}: {'.'.join(key)}", message) for key, message in found)
+
+
+def wording(error: Mapping[str, Any]) -> str:
+    """What pydantic's error says, in a YAML's words instead of Python's."""
+    return WORDS.get(error["type"]) or error["msg"].removeprefix("Value error, ")
+
+
+def _follows(error: Mapping[str, Any], errors: Sequence[Mapping[str, Any]]) -> bool:
+    """Whether a list only counts as too short because values in it were refused."""
+    depth = len(error["loc"])
+    return error["type"] == "too_short" and any(len(one["loc"]) > depth and one["loc"][:depth] == error["loc"] for one in errors)
 
 
 def _messages(
@@ -67,12 +109,12 @@ def _messages(
     elif error["type"] == "missing":
         yield key, "this key is missing"
     elif error["type"] == "value_error":
-        yield key, error["msg"].removeprefix("Value error, ")  # our own words, which say what was found
+        yield key, wording(error)  # our own words, which say what was found
     else:
-        yield key, f"{error['msg']} (found {_found(error['input'])[:200] or 'nothing'})"
+        yield key, f"{wording(error)} (found {spelled(error['input'])[:200] or 'nothing'})"
 
 
-def _found(value: Any) -> str:
+def spelled(value: Any) -> str:
     """As a file spells it."""
     return json.dumps(value, ensure_ascii=False, default=str) if isinstance(value, (Mapping, list, tuple)) else short(value)
 

@@ -27,6 +27,8 @@ class Sweep:
     """
 
     def __init__(self, folder: str | PathLike[str]):
+        if not isinstance(folder, (str, PathLike)):
+            raise InputError(Problem("stockpot.open", f"takes the folder of a sweep, found {folder!r}"))
         self.folder = Path(folder).absolute()
         self._ledger = Ledger.open(self.folder)
 
@@ -50,7 +52,7 @@ class Sweep:
 
     @property
     def trials(self) -> pd.DataFrame:
-        """ordinal (index), trial_id, status, reason, step (of the best checkpoint on dev by the first objective), its figures,
+        """ordinal (index), trial_id, status, reason, step (of the best checkpoint on dev by the first objective), its figures on every split,
         and what led to it: varied (a dict) and params.*."""
         from sweeps.summary import best_checkpoint, flat
 
@@ -61,7 +63,7 @@ class Sweep:
             about = {"ordinal": ordinal, "trial_id": trial.trial_id, "status": trial_status(trial, status), "reason": trial.reason,
                      "varied": copy.deepcopy(trial.varied_at(step))}  # fmt: skip
             params = {f"params.{name}": value for name, value in flat(trial.params_at(step))}
-            rows.append(about | params | {"step": best.step if best else None} | dict(best.figures if best else {}))
+            rows.append(about | params | {"step": best.step if best else None} | _figures(trial.checkpoints[best.step].scores if best else {}))
         return _frame(rows, ["ordinal", "trial_id", "status", "reason", "varied", "step"]).set_index("ordinal")
 
     @property

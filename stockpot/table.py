@@ -37,10 +37,10 @@ def sweep_table(state: LedgerState, noise: Noise | None = None) -> None:
     ties = _ties({ordinal: best.figures for ordinal, best in bests.items() if best and not best.broken}, noise)
     for ordinal, trial in sorted(state.trials.items()):
         best = bests[ordinal]
-        used = any(checkpoint.folder in ingredients for checkpoint in trial.checkpoints.values())
+        used = [each for each, checkpoint in sorted(trial.checkpoints.items()) if checkpoint.folder in ingredients]
         step = str(best.step) if best else "-"
         status = ", ".join([trial.status, *(f"breaks {name}" for name in (best.broken if best else ()))])
-        rows.append([str(ordinal), _varied(trial, best.step if best else math.inf), status, step, *_cells(best.figures if best else {}, ties.get(ordinal, ())), "yes" if used else ""])
+        rows.append([str(ordinal), _varied(trial, best.step if best else math.inf), status, step, *_cells(best.figures if best else {}, ties.get(ordinal, ())), _ingredient(used, best.step if best else None)])
     for (name, split), scores in state.baselines.items():
         if split == "dev":
             rows.append(["", name, "baseline", "-", *_cells(scores.figures), ""])
@@ -51,6 +51,11 @@ def sweep_table(state: LedgerState, noise: Noise | None = None) -> None:
     columns = ["trial", "what varied", "status", "step", *(f"{name}{'' if name in IN_POINTS else ' %'}" for name in COLUMNS), "ingredient"]
     told = f"; {TIED} cannot be told from the best of its column" if ties else ""
     print_table(f"{state.sweep['name']}: dev, full dimension, float32{told}", columns, rows, emphasised)
+
+
+def _ingredient(used: Sequence[int], shown: int | None) -> str:
+    """Whether what ships holds a checkpoint of the trial; its step where that is not the one that the row shows."""
+    return "" if not used else "yes" if used == [shown] else f"step {', '.join(map(str, used))}"
 
 
 def _varied(trial: Trial, step: float) -> str:
@@ -65,6 +70,8 @@ def noise_table(noise: Noise, objectives: Sequence[Objective]) -> None:
     for figure, one in noise.headlines(objectives).items():
         parts = (one.mean, one.seed_sd, one.query_sd, one.gain)
         rows.append([figure, str(one.families), *(f"{in_points(figure, part):.1f}" for part in parts)])
+        if one.beyond(figure):
+            rows[-1][-1] += " (over 100: take more replicates)"
     columns = ["figure", "families", "mean", "sd of seeds", "sd of queries", "smallest gain"]
     print_table(f"{noise.name}: noise on dev from {noise.replicates} replicates at step {noise.step}, in points", columns, rows)
 

@@ -27,7 +27,7 @@ def state_line(standing: Standing, folder: Path, now: float) -> str:
         return f"{name}: {standing.status}{f' ({reason})' if reason else ''}"
     held = holder_of(folder)
     since = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(max(standing.updated, held.heartbeat if held else 0)))
-    return f"{name}: its driver is gone since {since}; the command that began it goes on with --resume: `stockpot sweep SWEEP.yaml --out {folder} --resume`"
+    return f"{name}: its driver is gone since {since}; the command that began it goes on with --resume (`stockpot sweep SWEEP.yaml --out {folder} --resume`, `stockpot demo --out ... --resume`)"
 
 
 def headline(standing: Standing, now: float) -> str:

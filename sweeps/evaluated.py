@@ -8,6 +8,7 @@ from pathlib import Path
 from corpora.errors import InputError, Problem
 from sweeps.ledger import Ledger
 from sweeps.ledger_state import LedgerState, Scores
+from sweeps.summary import best_checkpoint
 
 
 @dataclass(frozen=True)
@@ -20,7 +21,7 @@ class Evaluated:
 
 
 def evaluated(place: str, split: str) -> Evaluated | None:
-    """`SWEEP_DIR:ORDINAL[@STEP]` (the newest step by default), `SWEEP_DIR:BASELINE`, or a checkpoint's folder inside a
+    """`SWEEP_DIR:ORDINAL[@STEP]` (the trial's best step on dev by default), `SWEEP_DIR:BASELINE`, or a checkpoint's folder inside a
     sweep; None where `place` names nothing of a sweep."""
     folder, colon, which = place.rpartition(":")
     if colon and is_sweep(Path(folder)):
@@ -48,11 +49,12 @@ def _named(state: LedgerState, place: str, which: str, split: str) -> tuple[str,
         return which, state.baselines[which, split]
     if int(ordinal) not in state.trials:
         raise InputError(Problem(place, f"the sweep has no trial {ordinal}; it has 0 to {len(state.trials) - 1}"))
-    held = state.trials[int(ordinal)].checkpoints
+    trial = state.trials[int(ordinal)]
+    held, best = trial.checkpoints, best_checkpoint(state, trial)
     known = [each for each in sorted(held) if split in held[each].scores]
-    chosen = step or (str(known[-1]) if known else "")
+    chosen = step or (str(best.step) if best else "")
     if not chosen.isdecimal() or int(chosen) not in known:
-        which = f"checkpoint of step {step}" if step else "checkpoint"
+        which = f"checkpoint of step {chosen}{'' if step else ', its best on dev,'}" if chosen else "checkpoint"
         raise InputError(Problem(place, f"trial {ordinal} has no {which} that was evaluated on {split}; evaluated are "
                                  f"the steps {', '.join(map(str, known)) or 'none'}"))
     return f"trial {ordinal}, step {chosen}", held[int(chosen)].scores[split]

@@ -21,6 +21,7 @@ def interruptible() -> Iterator[None]:
         yield
     finally:
         signal.signal(signal.SIGTERM, before)
+        _terminated.clear()
 
 
 @contextlib.contextmanager
@@ -45,10 +46,15 @@ def is_interruptible() -> bool:
 
 
 def reason_of(error: KeyboardInterrupt) -> str:
-    """What interrupted: `SIGTERM`, or `Ctrl-C`, whose exception says nothing."""
-    return str(error) or "Ctrl-C"
+    """What interrupted: `SIGTERM`, or `Ctrl-C`, whose exception says nothing; nor does one that a library raised anew."""
+    return str(error) or (SIGTERM if _terminated.is_set() else "Ctrl-C")
+
+
+_terminated = threading.Event()
+"""Whether SIGTERM came within `interruptible`."""
 
 
 def _interrupt(*_: object) -> None:
     """Not by way of SIGINT: a shell's background jobs ignore that."""
+    _terminated.set()
     raise KeyboardInterrupt(SIGTERM)

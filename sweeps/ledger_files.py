@@ -89,20 +89,28 @@ def no_sweep(folder: Path) -> InputError:
         return InputError(Problem(str(folder), "holds no sweep: there is no such folder"))
     if not folder.is_dir():
         return InputError(Problem(str(folder), "holds no sweep: it is no folder"))
+    if (folder / "ledger" / "events").is_dir():
+        return InputError(Problem(str(folder), "holds no sweep: its ledger/events is empty; bring the files back from a copy of the folder or its storage"))
     inside = sorted(path.parent.parent for path in folder.glob("*/ledger/events"))
     hint = f"; {', '.join(map(str, inside[:5]))} {'do' if len(inside) > 1 else 'does'}" if inside else ""
     return InputError(Problem(str(folder), f"holds no sweep: it has no ledger/events{hint}"))
+
+
+def _cure(path: Path) -> str:
+    """What to do about a file that is damaged: no kill does that, for files appear whole; a disk or a hand does."""
+    return (f"bring {path.name} back from a copy of the sweep's folder or its storage; if it is the newest file of all, moving it and "
+            "ledger/snapshot.json away leaves a whole ledger too, and --resume does again what it told")
 
 
 def _parse(path: Path) -> list[dict[str, Any]]:
     try:
         contents = json.loads(b"[" + path.read_bytes().strip().replace(b"\n", b",") + b"]")
     except FileNotFoundError:
-        raise StockpotError(f"{path}: this event file is missing, though later ones exist") from None
+        raise StockpotError(f"{path}: this event file is missing, though later ones exist: bring it back from a copy of the sweep's folder or its storage") from None
     except ValueError as error:
-        raise StockpotError(f"{path}: not a readable event file: {error}") from None
+        raise StockpotError(f"{path}: not a readable event file ({error}): {_cure(path)}") from None
     if not contents or not all(
         isinstance(content, dict) and isinstance(content.get("events"), list) for content in contents
     ):
-        raise StockpotError(f"{path}: not an event file")
+        raise StockpotError(f"{path}: not an event file: {_cure(path)}")
     return contents

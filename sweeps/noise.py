@@ -52,6 +52,10 @@ class FigureNoise:
     families: int
     gain: float
 
+    def beyond(self, figure: str) -> str:
+        """What to say of a gain that no two trials can differ by."""
+        return ", more than the figure can differ by: nothing can be told, take more replicates" if in_points(figure, self.gain) > 100 else ""
+
 
 @dataclass(frozen=True)
 class Noise:
@@ -92,7 +96,7 @@ class Noise:
     def lines(self, objectives: Sequence[Objective] = ()) -> Iterator[str]:
         yield f"noise, from {self.replicates} replicates: the smallest gain that dev can tell from chance (two-sided, 95%)"
         for name, one in self.headlines(objectives).items():
-            yield f"  {name}: {in_points(name, one.gain):.1f} points"
+            yield f"  {name}: {in_points(name, one.gain):.1f} points{one.beyond(name)}"
 
 
 def read_noise(path: Path) -> Noise:

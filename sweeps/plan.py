@@ -19,7 +19,7 @@ from sweeps.config import SweepConfig
 from sweeps.data_hash import data_hashes
 from sweeps.estimates import CorpusSize, Estimate, MLflowLoad, ModelSize, estimate, mlflow_load
 from sweeps.machines import Machine
-from sweeps.plan_checks import chunking_problems, process_problems, teacher_problems, warnings
+from sweeps.plan_checks import chunking_problems, process_problems, split_problems, teacher_problems, warnings
 from sweeps.plan_hash import plan_hash
 from sweeps.plan_inputs import Splits, read_model, read_splits, size_of
 from sweeps.search import Searcher
@@ -150,7 +150,7 @@ def look(config: SweepConfig, machines: Sequence[Machine] | None = None, skip: C
     problems: list[Problem] = []
     splits = {} if "corpora" in skip else read_splits(config, problems)
     model = None if "student" in skip else read_model(config, problems)
-    unfit = [*chunking_problems(config, splits)]
+    unfit = [*split_problems(splits), *chunking_problems(config, splits)]
     problems += [*teacher_problems(config), *process_problems(config), *unfit]
     if not unfit:  # else dev cannot be evaluated at all
         from sweeps.figure_names import figure_problems

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from itertools import combinations
 from pathlib import Path
 
 from corpora import scores
+from corpora.documents import Corpus
 from corpora.errors import InputError, Problem
 from sweeps.config import SweepConfig
 from sweeps.plan_inputs import Splits
@@ -64,10 +66,42 @@ def chunking_problems(config: SweepConfig, splits: Splits) -> Iterator[Problem]:
                 )
 
 
+def split_problems(splits: Splits) -> Iterator[Problem]:
+    """Splits that nothing can be learned from, or measured on."""
+    for split, parts in splits.items():
+        for corpus in parts:
+            if not corpus.queries:
+                yield Problem(f"corpora.{split}", f"{corpus.name} has {len(corpus.documents)} documents and no query: "
+                              f"there is nothing to {'learn from' if split == 'train' else 'measure on'} it")
+    for one, other in combinations(splits, 2):
+        known, asked = _questions(splits[one]), _questions(splits[other])
+        if asked and asked <= known:
+            yield Problem(f"corpora.{other}", f"asks nothing that {one} does not ask, of the same texts: its figures would say what was "
+                          "learned by heart. Cut one corpus by family: `corpora: {folder: DIR}`, or `stockpot corpus split`")
+
+
+def _questions(parts: Sequence[Corpus]) -> set[tuple[str, str]]:
+    """(query, text of a document that it names): publishers ask the same question of many documents."""
+    return {(query.text.strip(), part.documents[part.position[target.document]].text)
+            for part in parts for query in part.queries for target in query.targets}  # fmt: skip
+
+
+def _shared(splits: Splits) -> Iterator[Problem]:
+    for one, other in combinations(splits, 2):
+        known = {document.text for part in splits[one] for document in part.documents}
+        held = [document.text in known for part in splits[other] for document in part.documents]
+        if any(held):
+            asked = _questions(splits[other])
+            both = len(asked & _questions(splits[one]))
+            yield Problem(f"corpora.{other}", f"{sum(held)} of its {len(held)} documents, and {both} of its {len(asked)} pairs of a query and a document, "
+                          f"stand in {one} too: figures on them say little of new texts")
+
+
 def warnings(config: SweepConfig, splits: Splits) -> Iterator[Problem]:
     from corpora.splits import family_count
     from sweeps.soup.certify import FAMILIES
 
+    yield from _shared(splits)
     if "confirm" not in splits:
         yield Problem("corpora.confirm", "is absent: no soup can be certified, the best single checkpoint ships")
     else:

@@ -26,7 +26,6 @@ from sweeps.ledger_state import LedgerState
 from sweeps.mlflow_store import check_login
 from sweeps.notify import notified, url_of
 from sweeps.preparation import Preparation, Say, prepare_sweep
-from sweeps.snapshot import Follower
 from sweeps.soup.ship import Kitchen
 from sweeps.stopping import ASKED, stoppable
 from sweeps.stored import stored
@@ -69,7 +68,7 @@ class Sweep:
             stored(self.folder, self.config.storage, resume, self.clock, self.say) as self.mirror,
         ):  # fmt: skip
             extends = has_ledger(self.folder) and check_same(
-                Follower(self.folder).standing().sweep["config"], self.config
+                Ledger.open(self.folder).state().sweep["config"], self.config
             )
             preparation = prepare_sweep(self.config, self.folder, self.say)
             if self.mirror:

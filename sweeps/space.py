@@ -29,6 +29,7 @@ from pydantic import ValidationError
 
 from corpora.errors import Problem
 from corpora.wording import short
+from corpora.yaml_model import spelled, wording
 from sweeps.labels import label
 from trainables.recipe import LoopRecipe, Recipe
 
@@ -217,11 +218,13 @@ class Space:
         for name, entry in self.entries.items():
             for leaf in leaves(entry):
                 for value in leaf.extremes() if isinstance(leaf, Entry) else (leaf,):
-                    for where, message in _refusals({name: value}, self.model):
-                        if where == name:
-                            drawn = isinstance(leaf, Real) and "integer" in message
-                            hint = ", which the interval draws: `randint` draws whole numbers" if drawn else ""
-                            found[name, f"{message} (found {short(value)}{hint})"] = None
+                    refused = [message for where, message in _refusals({name: value}, self.model) if where == name]
+                    for message in refused:
+                        drawn = isinstance(leaf, Real) and "whole number" in message
+                        hint = ", which the interval draws: `randint` draws whole numbers" if drawn else ""
+                        found[name, message if "found" in message else f"{message} (found {spelled(value)}{hint})"] = None
+                    if refused and isinstance(leaf, Real):
+                        break  # a bound says enough of an interval
         return [Problem(where, message) for where, message in found]
 
     def problems_together(self) -> list[Problem]:
@@ -300,4 +303,4 @@ def _refusals(fields: dict[str, Any], model: type[LoopRecipe]) -> Iterator[tuple
         model(**fields)
     except ValidationError as error:
         for one in error.errors():
-            yield ".".join(map(str, one["loc"][:1])), one["msg"].removeprefix("Value error, ")
+            yield ".".join(map(str, one["loc"][:1])), wording(one)

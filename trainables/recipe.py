@@ -45,10 +45,10 @@ class LoopRecipe(Frozen):
 
     CHANGEABLE: ClassVar[tuple[str, ...]] = ()
 
-    steps: int = Field(60, ge=1, description="optimiser steps")
+    steps: int = Field(60, ge=1, le=10**9, description="optimiser steps")
     checkpoint_every: int = Field(20, ge=1, description="optimiser steps between checkpoints")
     quantiser: Literal["none", "int8-absmax", "int8-tanh"] = "none"
-    threads: int = Field(1, ge=1, description="CPU threads of the trial: part of the recipe, for sums depend on it")
+    threads: int = Field(1, ge=1, le=1024, description="CPU threads of the trial: part of the recipe, for sums depend on it")
     seed: int = Field(0, ge=0, le=LARGEST_SEED)
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import importlib
 import json
 from pathlib import Path
@@ -11,6 +10,7 @@ from corpora import checks, native
 from corpora.errors import InputError, Problem
 from corpora.files import build_folder, new_folder
 from corpora.importers.report import ImportReport
+from corpora.wording import nearest
 
 FORMATS = {"squad": "squad", "beir": "beir", "conteb": "conteb", "span-csv": "span_csv", "text": "text_folder"}
 """Name on the command line -> module."""
@@ -23,10 +23,9 @@ def import_corpus(format: str, source: str | Path, destination: str | Path, stri
     Repairs what is certain and drops what is not; with `strict` either is an error and nothing is written.
     """
     if format not in FORMATS:
-        near = difflib.get_close_matches(str(format), FORMATS, n=1, cutoff=0)[0]
-        raise InputError(
-            Problem("format", f"{format!r} is unknown: did you mean {near!r}? Known: {', '.join(FORMATS)}")
-        )
+        raise InputError(Problem("format", f"{format!r} is unknown{nearest(str(format), list(FORMATS))}"))
+    if not Path(source).exists() and not (format == "conteb" and "/" in str(source)):  # a hub's name
+        raise InputError(Problem(str(source), "there is no such file or folder"))
     destination = Path(destination)
     new_folder(destination)
     report = ImportReport(format, str(source))

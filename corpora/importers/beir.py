@@ -9,7 +9,7 @@ from corpora.documents import Corpus, Target
 from corpora.errors import InputError, Problem
 from corpora.importers.building import Building
 from corpora.importers.report import ImportReport
-from corpora.importers.tables import identifier, inside, rows_of
+from corpora.importers.tables import identifier, inside, rows_of, text_of
 
 _COLUMNS = ("query-id", "corpus-id", "score")
 
@@ -59,10 +59,11 @@ def read(source: str, report: ImportReport) -> Corpus:
 
 def _judgments(file: Path, report: ImportReport) -> Iterator[tuple[str, str, str, int]]:
     """(where, query id, document id, grade) of each line."""
+    first = text_of(file).partition("\n")[0].strip()
+    if not set(_COLUMNS) <= set(first.split("\t")):
+        told = f"needs the columns {', '.join(_COLUMNS)} in a first line, separated by tabs; the first line holds {', '.join(first.split()) or 'nothing'}"
+        raise InputError(Problem(f"qrels/{file.name}:1", told))
     for where, row in rows_of(file):
-        if not set(_COLUMNS) <= set(row):
-            told = f"needs the columns {', '.join(_COLUMNS)} in a first line, separated by tabs; the first line holds {', '.join(row)}"
-            raise InputError(Problem(f"qrels/{where}", told))
         query, document, score = (row[name] for name in _COLUMNS)
         try:
             grade = float(score)

@@ -21,7 +21,7 @@ def register(app: typer.Typer) -> None:
 
 
 def compare(
-    evaluations: Annotated[list[str], typer.Argument(metavar="A B [C ...]", help="Folders that `stockpot evaluate --out` wrote, parquet files of `--per-query`, checkpoints of a sweep as SWEEP_DIR:TRIAL, SWEEP_DIR:TRIAL@STEP or their folder, or its baselines as SWEEP_DIR:NAME.")],
+    evaluations: Annotated[list[str], typer.Argument(metavar="A B [C ...]", help="Folders that `stockpot evaluate --out` wrote, parquet files of `--per-query`, checkpoints of a sweep as SWEEP_DIR:TRIAL (its best on dev, as `status` shows it), SWEEP_DIR:TRIAL@STEP or their folder, or its baselines as SWEEP_DIR:NAME.")],
     figure: Annotated[list[str] | None, typer.Option(help="Figures to compare, e.g. q2c/nDCG@10, or whole suites, e.g. storage; repeated. All headline figures that the evaluations share by default.")] = None,
     all_pairs: Annotated[bool, typer.Option("--all-pairs", help="Every pair; by default the first against each other one.")] = False,
     split: Annotated[str, typer.Option(help="Of a sweep's checkpoints: the split whose scores are compared.")] = "dev",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict
 from importlib.util import find_spec
 from pathlib import Path
@@ -153,7 +154,7 @@ def split(
 ) -> None:
     """Cuts a corpus into splits by document family, so that nothing you tune on stands in what you certify on.
 
-    Families are those of the corpus, else near-duplicates. Confirm needs 20 families to certify a soup.
+    Families are those of the corpus, else near-duplicates; counted are those that queries ask for. Confirm needs 20 to certify a soup.
     """
     new_folder(destination)
     wanted = _shares(shares)
@@ -180,8 +181,20 @@ def split(
     else:
         _say(
             *(f"{name}: {', '.join(f'{count:,} {what}' for what, count in counts.items())}" for name, counts in made.items()),
+            *_split_warnings(made),
             f"written to {destination}; a sweep takes the folders, as in `corpora: {{{', '.join(f'{name}: {destination / name}' for name in parts)}}}`",
         )
+
+
+def _split_warnings(made: Mapping[str, Mapping[str, int]]) -> Iterator[str]:
+    """What a sweep over these splits would warn of, or refuse."""
+    from sweeps.soup.certify import FAMILIES
+
+    for name, counts in made.items():
+        if not counts["queries"]:
+            yield f"warning: {name} has no query: a sweep can neither learn from it nor measure on it"
+        elif name == "confirm" and counts["families"] < FAMILIES:
+            yield f"warning: confirm has {counts['families']} families that queries ask for; under {FAMILIES} no soup can be certified: give it a larger share"
 
 
 def _say(*lines: str) -> None:

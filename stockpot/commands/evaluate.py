@@ -83,6 +83,8 @@ def evaluate(
     }  # fmt: skip
     settings = (file.settings() if file else {}) | {name: value for name, value in given.items() if value}
     opened = _encoder(checkpoint, encoder, device) if vectors is None else None
+    if file and file.tasks and (corpus or sweep):
+        output.say(f"{'--corpus' if corpus else '--sweep'} comes before the {len(file.tasks)} tasks of the suite file: they are not evaluated")
     tasks = open_tasks(corpus or (), file, sweep, checkpoint or encoder or str(vectors) if open_test else None)
     encoding = opened or _vectors(vectors, tasks)
     with evaluation_folder.replacing(out, earlier) if out is not None else nullcontext(Path) as place:

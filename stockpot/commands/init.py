@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from corpora.errors import InputError, Problem
 from stockpot import output
 from stockpot.options import check_target
 
@@ -46,6 +47,8 @@ def init(
     from sweeps.init_file import write_init
 
     check_target("FILE", file)
+    if not file.absolute().parent.is_dir():
+        raise InputError(Problem("FILE", f"{file} cannot be written: there is no folder {file.absolute().parent}"))
     from sweeps.init_wishes import Wishes
 
     asks = sys.stdin.isatty() and not json_output

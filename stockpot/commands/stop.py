@@ -38,11 +38,11 @@ def status(
 
     from stockpot.progress import watch_sweep
     from stockpot.view import state_line, view
+    from sweeps.ledger import Ledger
     from sweeps.snapshot import Follower
 
     if json_output:
         from stockpot.contract import sweep_object
-        from sweeps.ledger import Ledger
 
         output.print_json(sweep_object(folder.absolute(), Ledger.open(folder).state(), {}))
         return
@@ -50,14 +50,14 @@ def status(
     if watch:
         watch_sweep(folder, follower)
     standing, console = follower.standing(), Console(highlight=False, soft_wrap=True)
+    tabled = Ledger.open(folder).state() if len(standing.trials) <= TABLED else None  # before a word is said: it may not be readable
     console.print(state_line(standing, folder, time.time()), markup=False)
     console.print(view(standing, time.time(), bar=False), soft_wrap=False)
-    if len(standing.trials) <= TABLED:
+    if tabled:
         from stockpot.table import sweep_table
-        from sweeps.ledger import Ledger
         from sweeps.noise import noise_of
 
-        sweep_table(Ledger.open(folder).state(), noise_of(folder))
+        sweep_table(tabled, noise_of(folder))
     else:
         console.print(f"{len(standing.trials)} trials: --json has a row for each")
 

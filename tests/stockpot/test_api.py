@@ -116,6 +116,8 @@ def test_what_is_not_there_is_said_with_what_is(ledger, tmp_path, asked, words):
 def test_a_folder_without_a_sweep_is_refused(tmp_path):
     with pytest.raises(StockpotError, match="holds no sweep"):
         stockpot.open(tmp_path)
+    with pytest.raises(InputError, match="stockpot.open: takes the folder of a sweep, found None"):
+        stockpot.open(None)
 
 
 def test_importing_and_opening_stay_light(tmp_path):
@@ -139,3 +141,6 @@ def test_the_page_on_the_api_runs_as_it_stands(finished):
     assert names["vectors"].shape[0] == 1 and np.isfinite(names["vectors"]).all()
     assert names["losses"].shape[1] == 3 and names["losses"].notna().any().all()
     assert set(names["every"].ordinal) <= set(sweep.trials.index) and len(names["by_family"])
+    for ordinal, values in names["values"].items():  # a query once, and the figure that the table has
+        assert values.index.is_unique
+        assert values.mean() == pytest.approx(sweep.trials.loc[ordinal, "dev/context/Answer@10"], abs=1e-9)

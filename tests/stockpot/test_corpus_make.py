@@ -60,6 +60,18 @@ def test_generated_splits_share_nothing_and_are_frozen(corpus_command, tmp_path)
     assert again.json["hash"] == said.json["hash"]
 
 
+def test_a_split_tells_what_a_sweep_over_it_would_lack(corpus_command, tmp_path):
+    documents = [{"id": f"d{n}", "text": f"Text number {n} about thing {n * 7919}."} for n in range(12)]
+    said = corpus_command("split", write(tmp_path / "c", documents), tmp_path / "s")
+    assert said.code == 0
+    for name in ("train", "dev", "confirm"):
+        assert f"warning: {name} has no query" in said.out
+    queries = [{"id": f"q{n}", "text": f"What is {n}?", "targets": [{"document": f"d{n}"}]} for n in range(12)]
+    said = corpus_command("split", write(tmp_path / "asked", documents, queries), tmp_path / "t")
+    assert said.code == 0 and said.out.count("warning") == 1
+    assert "families that queries ask for; under 20 no soup can be certified: give it a larger share" in said.out
+
+
 def test_leaks_between_splits_are_refused(corpus_command, tmp_path):
     for name in ("train", "dev"):
         native.write(Corpus(name, (Document("a", "Ada pays."),), (Query("q", "Who?", (Target("a"),)),)), tmp_path / "s" / name)

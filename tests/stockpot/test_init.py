@@ -128,6 +128,23 @@ def test_wrong_wishes_are_told_and_leave_no_file(said, encoder, tmp_path, option
     assert list((tmp_path / "here").iterdir()) == []
 
 
+def test_a_folder_that_is_not_there_is_not_made(said, encoder, tmp_path, monkeypatch):
+    monkeypatch.setattr("sys.argv", ["stockpot"])
+    code, _, err = said("nowhere/sweep.yaml", "--encoder", encoder)
+    assert code == 2 and "FILE: nowhere/sweep.yaml cannot be written: there is no folder" in err
+    assert not (tmp_path / "here" / "nowhere").exists()
+
+
+def test_a_corpus_without_queries_is_refused(said, encoder, tmp_path):
+    (tmp_path / "texts").mkdir()
+    lines = (json.dumps({"id": str(n), "text": f"Text {n}, which nobody asks for."}) + "\n" for n in range(30))
+    (tmp_path / "texts" / "documents.jsonl").write_text("".join(lines))
+    (tmp_path / "texts" / "queries.jsonl").write_text("")
+    code, _, err = said("--corpus", tmp_path / "texts", "--encoder", encoder)
+    assert code == 2 and "no query: there is nothing to learn from it" in err
+    assert list((tmp_path / "here").iterdir()) == []
+
+
 def test_on_a_terminal_it_asks_what_no_option_says(said, encoder, monkeypatch):
     asked = []
 

@@ -247,7 +247,7 @@ def test_a_plan_tells_all_that_is_wrong_at_once_with_lines(said, tmp_path):
         assert f"{path}:{words}" in err, words
     path.write_text(path.read_text().replace("layers: 99", "layers: none"))
     err = said("plan", path)[2]
-    assert "3: student.layers: Input should be a valid integer" in err and "corpora.train" in err and "asked, minilm has" not in err
+    assert "3: student.layers: a whole number is needed (found" in err and "corpora.train" in err and "asked, minilm has" not in err
 
 
 def test_a_corpus_too_small_to_cut_is_told_by_the_key(said, golden, tmp_path):

@@ -58,6 +58,17 @@ def shown(folder: Path, now: float) -> str:
     return console.file.getvalue()
 
 
+def test_a_damaged_ledger_is_all_that_is_said(tmp_path):
+    """Not first a view of what the snapshot still holds."""
+    begin(tmp_path)
+    Follower(tmp_path).standing()
+    (event,) = (tmp_path / "ledger" / "events").glob("*.json")
+    event.write_bytes(event.read_bytes()[:40])
+    refused = stockpot("status", tmp_path, check=False)
+    assert refused.returncode == 1 and refused.stdout == ""
+    assert "not a readable event file" in refused.stderr and "bring 0000-00000000.json back" in refused.stderr
+
+
 def test_the_view_says_what_a_user_asks_for(made):
     told = shown(made, 1000.0 + 3600)
     assert "trials 4/12" in told and "best inline/Answer@10 0.900 (trial 3)" in told

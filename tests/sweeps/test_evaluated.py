@@ -25,6 +25,7 @@ def sweep(tmp_path_factory):
 @pytest.mark.parametrize(("which", "file", "name"), [
     (":0", "0-40.parquet", "trial 0, step 40, dev"),
     (":1@20", "1-20.parquet", "trial 1, step 20, dev"),
+    (":1", "1-40.parquet", "trial 1, step 40, dev"),
     ("/trials/1/step-000040", "1-40.parquet", "trial 1, step 40, dev"),
 ])
 def test_a_checkpoint_by_number_step_and_folder(sweep, which, file, name):
@@ -45,6 +46,17 @@ def test_a_checkpoint_by_number_step_and_folder(sweep, which, file, name):
 def test_what_the_sweep_does_not_hold_is_named(sweep, which, split, message):
     with pytest.raises(InputError, match=message):
         evaluated(f"{sweep}{which}", split)
+
+
+def test_without_a_step_it_is_the_trials_best_as_every_view_shows_it(tmp_path):
+    ledger = made_ledgers.begin(tmp_path)
+    made_ledgers.trial(ledger, 0, steps=(20,), end="")
+    made_ledgers.advance(ledger, 0, 40, scored=False)
+    lower = {name: value - 0.1 for name, value in made_ledgers.figures(0, 20).items()}
+    ledger.append("scores", {"ordinal": 0, "step": 40, "split": "dev", "figures": lower, "per_query": "ledger/scores/0-40.parquet", "seconds": 1.0}, 1e9)
+    for step in (20, 40):
+        made_ledgers.write_results(tmp_path / f"ledger/scores/0-{step}.parquet", 0, step)
+    assert evaluated(f"{tmp_path}:0", "dev").name == "trial 0, step 20, dev"
 
 
 def test_other_places_are_none_of_a_sweep(sweep, tmp_path):

@@ -11,6 +11,16 @@ import pytest
 from sweeps.interruptible import handlers_kept, interruptible, is_interruptible, reason_of
 
 
+def test_an_interruption_that_a_library_raised_anew_keeps_its_reason():
+    with interruptible():
+        try:
+            os.kill(os.getpid(), signal.SIGTERM)
+            signal.sigtimedwait([], 1)
+        except KeyboardInterrupt:
+            assert reason_of(KeyboardInterrupt()) == "SIGTERM"
+    assert reason_of(KeyboardInterrupt()) == "Ctrl-C"
+
+
 def test_sigterm_is_an_interruption_with_its_name():
     with pytest.raises(KeyboardInterrupt) as interrupted, interruptible():
         os.kill(os.getpid(), signal.SIGTERM)

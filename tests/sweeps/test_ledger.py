@@ -128,6 +128,25 @@ def test_a_broken_event_file_is_named(tmp_path, content, message):
     assert "0000-00000003.json" in str(error.value)
 
 
+def test_what_is_said_of_a_damaged_newest_file_helps(tmp_path):
+    a_sweep(tmp_path)
+    events = tmp_path / "ledger" / "events"
+    before = Ledger.open(tmp_path).state()
+    newest = max(events.glob("*.json"))
+    newest.write_bytes(newest.read_bytes()[:20])
+    with pytest.raises(StockpotError, match="if it is the newest file of all, moving it and ledger/snapshot.json away leaves a whole ledger"):
+        Ledger.open(tmp_path)
+    newest.unlink()
+    (tmp_path / "ledger" / "snapshot.json").unlink(missing_ok=True)
+    again = Ledger.open(tmp_path, write=True)
+    again.append("resumed", {"attributes": {}}, 20.0)
+    assert set(Ledger.open(tmp_path).state().trials) <= set(before.trials)
+    for path in events.glob("*.json"):
+        path.unlink()
+    with pytest.raises(StockpotError, match="its ledger/events is empty"):
+        Ledger.open(tmp_path)
+
+
 def test_no_sweep_and_no_second_sweep(tmp_path):
     with pytest.raises(StockpotError, match="holds no sweep"):
         Ledger.open(tmp_path)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from itertools import combinations
 from statistics import fmean, variance
 
@@ -57,6 +58,15 @@ def test_it_is_the_formula_worked_out_slowly():
     assert one.seed_sd == pytest.approx(math.sqrt(seeds)) and one.families == 12
     assert one.query_sd == pytest.approx(math.sqrt(queries), rel=0.05)
     assert one.gain == pytest.approx(t.ppf(0.975, freedom) * math.sqrt(whole), rel=0.05)
+
+
+def test_a_gain_that_no_two_trials_differ_by_is_said_to_tell_nothing():
+    one = FigureNoise(0.5, 0.1, 0.1, 12, 1.319)
+    told = list(Noise("n", {}, 20, 2, "d", "sentence", {"context/Document@1": one, "context/Answer@10": replace(one, gain=0.2)}).lines())
+    assert [line.strip() for line in told[1:]] == [
+        "context/Answer@10: 20.0 points",
+        "context/Document@1: 131.9 points, more than the figure can differ by: nothing can be told, take more replicates",
+    ]
 
 
 def test_chance_seldom_passes_and_a_gain_well_above_always_does():

@@ -115,6 +115,36 @@ def test_what_is_odd_is_warned_of(content, change, warned, monkeypatch):
     assert warned in {w.where for w in plan(SweepConfig.model_validate(content | change)).warnings}
 
 
+def test_splits_without_queries_are_refused(content, tmp_path):
+    for split in ("train", "dev"):
+        (tmp_path / split / "queries.jsonl").write_text("")
+    with pytest.raises(InputError) as error:
+        plan(SweepConfig.model_validate(content))
+    assert [problem.where for problem in error.value.problems] == ["corpora.train", "corpora.dev"]
+    assert "train has 4 documents and no query: there is nothing to learn from it" in str(error.value)
+
+
+def test_what_stands_in_two_splits_is_refused_or_told(content, tmp_path):
+    """Another question of a known document may be meant; the same questions never are."""
+    with pytest.raises(InputError, match="corpora.dev: asks nothing that train does not ask"):
+        plan(SweepConfig.model_validate(content | {"corpora": content["corpora"] | {"dev": content["corpora"]["train"]}}))
+    held = native.read(tmp_path / "train")
+    asked = tuple(Query(query.id, f"Again: {query.text}", query.targets) for query in held.queries)
+    native.write(Corpus("dev", held.documents[:3], asked[:3]), tmp_path / "other")
+    warned = plan(SweepConfig.model_validate(content | {"corpora": content["corpora"] | {"dev": str(tmp_path / "other")}})).warnings
+    assert ("corpora.dev: 3 of its 3 documents, and 0 of its 3 pairs of a query and a document, stand in train too: "
+            "figures on them say little of new texts") in map(str, warned)
+
+
+def test_the_same_question_of_other_documents_is_another(content, tmp_path):
+    """As of contracts, each of which is asked all the questions."""
+    for number, split in enumerate(content["corpora"]):
+        made = [Document(f"{split}{i}", f"Contract {number}{i}. It ends in May.") for i in range(3)]
+        queries = [Query(f"q{d.id}", "When does it end?", (Target(d.id, 1, ((0, 4),)),)) for d in made]
+        native.write(Corpus(split, tuple(made), tuple(queries)), tmp_path / split)
+    assert not [warning for warning in plan(SweepConfig.model_validate(content)).warnings if "stand in" in str(warning)]
+
+
 @pytest.mark.parametrize(
     ("change", "told"),
     [

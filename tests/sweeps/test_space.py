@@ -46,7 +46,7 @@ RICH = {
         ({"weight": {"grid": [0.5, 0.1, 0.5]}}, "weight.grid", "found twice: 0.5"),
         ({"weight": {"uniform": [0, 1.5]}}, "weight", "less than or equal to 1 (found 1.5)"),
         ({"weight": 1.5}, "weight", "less than or equal to 1 (found 1.5)"),
-        ({"steps": {"uniform": [10, 20]}}, "steps", "valid integer"),
+        ({"steps": {"uniform": [10, 20]}}, "steps", "a whole number is needed (found 13.8, which the interval draws: `randint`"),
         ({"chunking_mix": {"tokens:x": 1}}, "chunking_mix", "tokens:x"),
         ({"chunking_mix": {"choice": [{"sentence": 0}]}}, "chunking_mix", "positive shares"),
         ({"weight": {"when": {"objectif": "gold"}, "then": 1}}, "weight.when.objectif", "did you mean 'objective'"),
@@ -69,6 +69,13 @@ def test_a_bad_space_is_refused_with_its_key(recipe, where, message):
     with pytest.raises(InputError) as error:
         read_space(recipe)
     assert [p for p in error.value.problems if p.where == where and message in p.message], error.value
+
+
+def test_of_an_interval_only_what_the_yaml_holds_is_told():
+    """Not also a number between the bounds that was tried and stands nowhere."""
+    with pytest.raises(InputError) as error:
+        read_space({"weight": {"uniform": [0.1, 5]}})
+    assert [problem.message for problem in error.value.problems] == ["Input should be less than or equal to 1 (found 5)"]
 
 
 def test_everything_wrong_comes_at_once():

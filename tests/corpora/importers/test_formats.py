@@ -189,6 +189,13 @@ def test_beir(tmp_path):
     assert report.queries_without_answers == 1
 
 
+@pytest.mark.parametrize("content, found", [("q1\td1\t1\n", "q1, d1, 1"), ("", "nothing"), ("query-id corpus-id score\n", "query-id, corpus-id, score")])
+def test_beir_judgments_without_a_line_of_columns(tmp_path, content, found):
+    """One line alone would be taken for the columns, and nothing for judged."""
+    with pytest.raises(InputError, match=f"qrels/test.tsv:1: needs the columns query-id, corpus-id, score .* holds {found}"):
+        run(tmp_path, "beir", beir(tmp_path / "b", {"test.tsv": content}))
+
+
 @pytest.mark.parametrize("score", ["NaN", "inf", "1e999", "x", ""])
 def test_beir_grades_that_are_no_numbers(tmp_path, score):
     source = beir(tmp_path / "b", {"test.tsv": f"query-id\tcorpus-id\tscore\nq1\td1\t{score}\nq1\td2\t1.0\n"})
