@@ -10,6 +10,7 @@ from corpora.errors import FAILED, StockpotError
 from stockpot import output
 from stockpot.commands import checkpoint, cluster, compare, corpus, demo, doctor, evaluate, init, gc, noise, prepare, report, soup, stop, submit, sweep
 from stockpot.options import check_arguments
+from sweeps.interruptible import interruptible
 
 app = typer.Typer(
     name="stockpot",
@@ -28,7 +29,8 @@ app.add_typer(checkpoint.app, name="checkpoint")
 app.add_typer(cluster.app, name="cluster")
 
 INTERRUPTED = 130
-"""What typer makes of Ctrl-C."""
+"""What typer makes of Ctrl-C, and `interruptible` of SIGTERM."""
+RESUMABLE = ("sweep", "demo", "noise")
 
 
 def main() -> None:
@@ -37,13 +39,15 @@ def main() -> None:
     output.open_streams()
     try:
         check_arguments(sys.argv[1:])
-        app()
+        with interruptible():
+            app()
     except StockpotError as error:
         output.progress.print(f"[bold red]error[/bold red] {output.plain(error)}", soft_wrap=True)
         sys.exit(error.exit_code)
     except SystemExit as ended:
         if ended.code == INTERRUPTED:
-            output.progress.print("interrupted; what was finished is kept, and --resume goes on from there")
+            resumed = sys.argv[1:2] and sys.argv[1] in RESUMABLE
+            output.progress.print(f"interrupted; what was finished is kept, and {'--resume goes on from there' if resumed else 'nothing half-made is left'}")
             sys.exit(FAILED)
         raise
     except BrokenPipeError:

@@ -26,8 +26,9 @@ def interruptible() -> Iterator[None]:
 
 @contextlib.contextmanager
 def handlers_kept() -> Iterator[None]:
-    """Around the start of a library that puts a handler of its own over SIGTERM's, as Ray does: that one exits, in Python
-    or with a stack on stderr in C++. What it raises meanwhile becomes an interruption, and afterwards ours is back."""
+    """Around the start and the end of a library that puts a handler of its own over SIGTERM's, as Ray does: that one exits, in
+    Python or with a stack on stderr in C++; and at its end none is left. What it raises meanwhile becomes an interruption, and
+    afterwards ours is back."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return

@@ -91,4 +91,5 @@ def ray_cluster(config: SweepConfig) -> Iterator[None]:
     try:
         yield
     finally:
-        ray.shutdown()
+        with handlers_kept():  # it takes ours away: what follows, as the soup, would die without a word
+            ray.shutdown()

@@ -69,6 +69,22 @@ def test_kill_9_while_it_makes_its_soup_changes_nothing(world, tmp_path):
     assert not [*out.glob(".soup.*"), *(out / "soup").glob(".*")], "half-made folders of the killed ones"
 
 
+def test_sigterm_while_it_makes_its_soup_is_said_and_changes_nothing(world, tmp_path):
+    """Ray has started and ended by then, and taken the handler of SIGTERM with it."""
+    out = tmp_path / "out"
+    before_soup(world, out)
+    for arguments in (("sweep", world.sweep(), "--out", out, "--resume"), ("soup", out)):
+        driver = subprocess.Popen(command(*arguments), stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True)
+        wait_for(lambda: (out / "soup").exists() or driver.poll() is not None, "a soup under way")
+        driver.send_signal(signal.SIGTERM)
+        said = driver.communicate(timeout=300)[1]
+        assert driver.returncode == 1 and "interrupted" in said and "Traceback" not in said, said
+        assert holder_of(out) is None and not result_of(out)["soup"]
+        shutil.rmtree(out / "soup", ignore_errors=True)
+    stockpot("soup", out, check=False, timeout=900)
+    assert result_of(out) == world.reference
+
+
 def before_soup(world: World, out: Path) -> None:
     """The undisturbed sweep as a driver left it that was killed before the soup."""
     shutil.copytree(world.folder / "undisturbed", out)
