@@ -76,6 +76,10 @@ def _read(option: str, folders: Sequence[Path], problems: list[Problem]) -> list
         if not folder.is_dir():
             problems.append(Problem(option, f"{folder} is no folder; `stockpot corpus import` makes one of other formats"))
             continue
+        splits = sorted(inside.parent.name for inside in folder.glob(f"*/{native.DOCUMENTS}"))
+        if splits and not (folder / native.DOCUMENTS).exists():
+            problems.append(Problem(option, f"{folder} holds the splits {', '.join(splits)}: give each by its option, as in --train {folder}/train --dev {folder}/dev"))
+            continue
         try:
             found.append(native.read(folder))
         except InputError as error:

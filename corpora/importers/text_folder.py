@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+from corpora import native
 from corpora.documents import Corpus
 from corpora.errors import InputError, Problem
 from corpora.importers.building import Building
@@ -18,6 +19,8 @@ def read(source: str, report: ImportReport) -> Corpus:
     folder = Path(source)
     if not folder.is_dir():
         raise InputError(Problem(source, "no such folder"))
+    if (folder / native.DOCUMENTS).is_file() and (folder / native.QUERIES).is_file():
+        raise InputError(Problem(source, "is a corpus in the native format already: commands take it as it is"))
     building = Building(folder.resolve().name, report)
     for path in sorted(folder.rglob("*")):
         name = path.relative_to(folder).as_posix()

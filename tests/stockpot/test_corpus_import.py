@@ -178,6 +178,12 @@ def test_a_text_folder_with_everything_but_text(corpus_command, tmp_path):
     assert [document.id for document in native.read(tmp_path / "dst").documents] == ["sub/a.txt"]
 
 
+def test_a_corpus_is_not_imported_as_text(corpus_command, tmp_path):
+    said = corpus_command("import", "text", write(tmp_path / "c", [ADA]), tmp_path / "out")
+    assert said.code == 2 and "is a corpus in the native format already" in said.err
+    assert leftovers(tmp_path) == ["c"]
+
+
 @pytest.mark.parametrize("form, near", [("sqaud", "squad"), ("csv", "span-csv")])
 def test_an_unknown_format_is_told_its_neighbour(corpus_command, tmp_path, form, near):
     said = corpus_command("import", form, tmp_path, tmp_path / "out")

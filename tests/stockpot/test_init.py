@@ -135,6 +135,13 @@ def test_a_folder_that_is_not_there_is_not_made(said, encoder, tmp_path, monkeyp
     assert not (tmp_path / "here" / "nowhere").exists()
 
 
+def test_a_folder_of_splits_is_told_from_a_corpus(said, encoder, tmp_path):
+    a_corpus(tmp_path / "cut" / "train", documents=3)
+    a_corpus(tmp_path / "cut" / "dev", documents=3, start=3)
+    code, _, err = said("--corpus", tmp_path / "cut", "--encoder", encoder)
+    assert code == 2 and f"holds the splits dev, train: give each by its option, as in --train {tmp_path}/cut/train" in err
+
+
 def test_a_corpus_without_queries_is_refused(said, encoder, tmp_path):
     (tmp_path / "texts").mkdir()
     lines = (json.dumps({"id": str(n), "text": f"Text {n}, which nobody asks for."}) + "\n" for n in range(30))
