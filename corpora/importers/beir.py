@@ -64,6 +64,8 @@ def _judgments(file: Path, report: ImportReport) -> Iterator[tuple[str, str, str
         told = f"needs the columns {', '.join(_COLUMNS)} in a first line, separated by tabs; the first line holds {', '.join(first.split()) or 'nothing'}"
         raise InputError(Problem(f"qrels/{file.name}:1", told))
     for where, row in rows_of(file):
+        if not set(_COLUMNS) <= set(row):
+            raise InputError(Problem(f"qrels/{where}", f"ends before the columns {', '.join(name for name in _COLUMNS if name not in row)}"))
         query, document, score = (row[name] for name in _COLUMNS)
         try:
             grade = float(score)
