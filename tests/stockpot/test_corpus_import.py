@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from corpora import native
-from tests.stockpot.corpus_folders import ADA, leftovers, write
+from tests.stockpot.corpus_folders import ADA, SMALL, leftovers, write
 
 
 @pytest.mark.parametrize(
