@@ -6,11 +6,9 @@ snapshot, ask for the next file by its name: a large sweep has half a million.
 
 from __future__ import annotations
 
-import gc
 import json
 import os
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -56,18 +54,6 @@ class EventFiles:
                 done += 1
                 yield path, content["events"]
                 self.read[writer] = done
-
-
-@contextmanager
-def collector_paused() -> Iterator[None]:
-    """Without the garbage collector, which walks all the new objects again and again (a third of the time)."""
-    was_on = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_on:
-            gc.enable()
 
 
 def writers(folder: Path) -> dict[str, list[int]]:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import contextlib
+import gc
 import logging
 import os
 from collections.abc import Iterator
 from typing import Any
 
 from corpora.errors import StockpotError
+from sweeps.collector import collector_paused
 from sweeps.config import Resources, SweepConfig
 from sweeps.interruptible import handlers_kept
 from sweeps.space import candidates
@@ -91,5 +93,7 @@ def ray_cluster(config: SweepConfig) -> Iterator[None]:
     try:
         yield
     finally:
-        with handlers_kept():  # it takes ours away: what follows, as the soup, would die without a word
+        # An object of Ray's that another thread frees while Ray ends, as the collector does, ends the process with it.
+        gc.collect()
+        with collector_paused(), handlers_kept():  # Ray takes our handlers away: what follows, as the soup, would die without a word
             ray.shutdown()

@@ -18,8 +18,9 @@ from typing import Any
 
 from corpora.errors import StockpotError
 from corpora.files import write_atomically
+from sweeps.collector import collector_paused
 from sweeps.folding import UNFIT, Contradiction, check_form
-from sweeps.ledger_files import EventFiles, collector_paused, no_sweep
+from sweeps.ledger_files import EventFiles, no_sweep
 from sweeps.standing import Standing, TrialStanding
 
 FORMAT = 1
