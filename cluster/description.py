@@ -19,31 +19,40 @@ from typing import Annotated
 from urllib.parse import urlsplit
 
 from pydantic import AfterValidator, Field, TypeAdapter, field_validator, model_validator
+from pydantic_core import PydanticCustomError
 
+from corpora.errors import Problem
 from corpora.storage import check_uri
 from corpora.yaml_file import read_yaml
 from corpora.yaml_model import Frozen, validated
 from sweeps.machines import Machine as Node
 
 
-def spelled(pattern: str, rule: str) -> AfterValidator:
-    """Text that must match `pattern` whole; `rule` says so in words."""
+def spelled(pattern: str, rule: str, shown: bool = True) -> AfterValidator:
+    """Text that must match `pattern` whole; `rule` says so in words. `shown`: whether the message has what was found."""
 
     def check(text: str) -> str:
         if not re.fullmatch(pattern, text):
-            raise ValueError(f"{rule}; found {text!r}")
+            raise ValueError(f"{rule}; found {text!r}" if shown else rule)
         return text
 
     return AfterValidator(check)
 
 
 # Kubernetes' rule for names; 40 characters leave room for what KubeRay appends.
-Name = Annotated[str, spelled(r"[a-z]([-a-z0-9]{0,38}[a-z0-9])?", "a name is up to 40 of a-z, 0-9 and -, beginning with a letter")]
+NAME = r"[a-z]([-a-z0-9]{0,38}[a-z0-9])?"
+FILE = r"[/~][^\s'\"\\$`]*"
+Name = Annotated[str, spelled(NAME, "a name is up to 40 of a-z, 0-9 and -, beginning with a letter")]
+# Who writes a secret itself where its holder's name belongs does not find it in a terminal's log.
+_HOLDER = "the name of what holds the secret is needed, never the secret itself"
+SecretName = Annotated[str, spelled(NAME, f"{_HOLDER}: up to 40 of a-z, 0-9 and -, beginning with a letter", shown=False)]
+SecretFile = Annotated[str, spelled(FILE, f"{_HOLDER}: a path that begins with / or ~, without spaces, quotes and $", shown=False)]
 # Spelled so that every file which it goes into takes it as it is.
 Folder = Annotated[str, spelled(r"/[^\s:'\"\\$`]*[^\s:'\"\\$`/]", "an absolute folder without spaces, quotes, colons and $ is needed")]
 Word = Annotated[str, spelled(r"[A-Za-z0-9_.,@:/=+-]+", "a word of letters, digits and _.,@:/=+- is needed")]
 Export = Annotated[str, spelled(r"[^\s:/'\"]+:/[^\s'\"\\$`]*", "an export is HOST:/FOLDER")]
-File = Annotated[str, spelled(r"[/~][^\s'\"\\$`]*", "a path that begins with / or ~, without spaces, quotes and $, is needed")]
+Image = Annotated[str, spelled(r"[A-Za-z0-9][A-Za-z0-9_./-]*(:[0-9]+/[A-Za-z0-9_./-]+)?(:[A-Za-z0-9_.-]+)?(@sha256:[0-9a-f]{64})?",
+                               "an image is REGISTRY/NAME:TAG or NAME@sha256:DIGEST, without https:// and without credentials", shown=False)]
 Limit = Annotated[str, spelled(r"[0-9]+([:-][0-9]+){0,3}", 'a limit is MINUTES, "HOURS:MINUTES:SECONDS" or "DAYS-HOURS"')]
 RayVersion = Annotated[str, spelled(r"\d+\.\d+\.\d+", "Ray's version has three numbers")]
 PythonVersion = Annotated[str, spelled(r"3\.\d+", "Python's version has two numbers")]
@@ -79,7 +88,7 @@ class WorkerGroup(Machine):
     gpu_type: Word | None = Field(None, description="as Ray names it: A100, H100, L4, T4, ...; what `resources.gpu_type` asks for")
     spot: bool = Field(False, description="nodes that may be taken away at any time, and cost less")
     min: int = Field(0, ge=0, description="nodes kept when nothing runs")
-    max: int = Field(4, ge=1)
+    max: int = Field(4, ge=1, le=10_000)
 
     @model_validator(mode="after")
     def _ordered(self) -> WorkerGroup:
@@ -99,14 +108,21 @@ class WorkerGroup(Machine):
 class Secrets(Frozen):
     """Names of what holds the secrets; the values stay where they are."""
 
-    token: Name = Field("stockpot-token", description="Kubernetes Secret with Ray's token under `auth_token`")
-    mlflow: Name | None = Field(
+    token: SecretName = Field("stockpot-token", description="Kubernetes Secret with Ray's token under `auth_token`")
+    mlflow: SecretName | None = Field(
         None, description="Kubernetes Secret with MLFLOW_TRACKING_USERNAME and MLFLOW_TRACKING_PASSWORD"
     )
-    storage: Name | None = Field(None, description="Kubernetes Secret with storage's keys: AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY")
-    environment: File | None = Field(
+    storage: SecretName | None = Field(None, description="Kubernetes Secret with storage's keys: AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY")
+    environment: SecretFile | None = Field(
         None, description="file of NAME=value lines, readable by its owner only (Slurm, `ray up`)"
     )
+
+    @field_validator("*", mode="before")
+    @classmethod
+    def _a_name(cls, name: object) -> object:
+        if name is not None and not isinstance(name, str):
+            raise ValueError(f"{_HOLDER}: text")
+        return name
 
 
 class Slurm(Frozen):
@@ -152,6 +168,12 @@ class Aws(Frozen):
     ami: Word | None = Field(None, description="image of the machines; Ray's default for the region otherwise")
     user: Word = "ubuntu"
 
+    @model_validator(mode="after")
+    def _inside(self) -> Aws:
+        if wrong := [zone for zone in self.zones if not zone.startswith(self.region)]:
+            raise ValueError(f"zone {wrong[0]} does not lie in region {self.region}")
+        return self
+
 
 class Gcp(Frozen):
     region: Word = "us-central1"
@@ -177,7 +199,7 @@ class Cluster(Frozen):
     mount: Folder | None = Field(None, description="where the export or claim is mounted: `storage`, unless that is a URI")
     ray: RayVersion = Field(default_factory=_ray, description="this installation's by default: both sides must agree")
     python: PythonVersion = Field(default_factory=_python)
-    image: Word = Field("stockpot:latest", description="made by `stockpot cluster render docker`")
+    image: Image = Field("stockpot:latest", description="made by `stockpot cluster render docker`")
     head: Machine = Machine()
     workers: tuple[WorkerGroup, ...]
     idle_minutes: int = Field(5, ge=1, description="after which an idle worker is given back")
@@ -212,10 +234,15 @@ class Cluster(Frozen):
     @model_validator(mode="after")
     def _mounted_somewhere(self) -> Cluster:
         exported, kept_by_uri = bool(self.nfs or self.kubernetes.claim), is_uri(self.storage)
+        problems = []
         if self.mount and not (exported and kept_by_uri):
-            raise ValueError("mount says where `nfs` or a claim is mounted while `storage` is a URI: leave it out")
+            problems.append(Problem("mount", "says where `nfs` or a claim is mounted while `storage` is a URI: leave it out"))
         if exported and kept_by_uri and not self.mount:
-            raise ValueError("storage is a URI: say by `mount` where the export or claim is mounted, or leave that out")
+            problems.append(Problem("mount", "this key is missing: storage is a URI, so say where the export or claim is mounted, or leave that out"))
+        if "scratch" in self.model_fields_set and not kept_by_uri:
+            problems.append(Problem("scratch", "is for a `storage` that is a URI: a folder that every node sees needs none"))
+        if problems:
+            raise PydanticCustomError("cluster", "parts disagree", {"problems": problems})
         return self
 
     @property

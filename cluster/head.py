@@ -92,6 +92,8 @@ def reach(address: str) -> Head:
         os.environ.pop(name, None)  # Ray prefers them to what it is told
     if not address.startswith(("http://", "https://")):
         raise InputError(Problem("--address", f"begins with http:// or https://, such as http://127.0.0.1:8265; found {address!r}"))
+    if "@" in address:
+        raise InputError(Problem("--address", f"holds credentials: leave them out, and {TOKEN_CURE}"))
     from ray.exceptions import AuthenticationError
     from ray.job_submission import JobSubmissionClient
 

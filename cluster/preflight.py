@@ -7,10 +7,12 @@ Problems refuse a submission, all at once; warnings are told. What was seen is p
 from __future__ import annotations
 
 import platform
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from cluster.package import SWEEP
 from cluster.remote_sweep import RemoteSweep
 from corpora.errors import Problem
 from sweeps.config import Resources
@@ -47,7 +49,7 @@ def versions_differ(ray_there: str, python_there: str | None = None) -> list[Pro
 def judge(seen: dict[str, Any], sweep: RemoteSweep, coming: tuple[Machine, ...] = (), driver: dict[str, str] | None = None) -> Preflight:
     """`seen`: what the probe printed. `coming`: the nodes that the cluster may still grow by. `driver`: labels of the nodes
     that may hold the driver, the head by default."""
-    nodes, resources = seen["nodes"], sweep.config.resources
+    nodes, resources = _told_apart(seen["nodes"]), sweep.config.resources
     problems = [problem for node in nodes for problem in _node_problems(node, sweep, driver or {})]
     machines = [*map(_machine, nodes), *coming]
     if not any(machine.slots(resources) for machine in machines):
@@ -57,9 +59,20 @@ def judge(seen: dict[str, Any], sweep: RemoteSweep, coming: tuple[Machine, ...] 
     if seen["state_api"]:
         cure = "start the head with its dashboard, from ray[default]"
         problems.append(Problem("State API", f"does not answer ({seen['state_api']}): {cure}"))
+    if seen["holder"]:
+        cure = "`stockpot cluster jobs` lists the cluster's sweeps, `stockpot logs JOB` follows one, `stockpot stop JOB` ends it"
+        problems.append(Problem(sweep.out, f"another driver works on this sweep already ({seen['driver']}): {cure}"))
     plan = seen["plan"]
-    problems += [Problem(where, message) for where, message in plan["problems"]]
+    # By key alone: the file and its lines are those of the copy that travelled.
+    problems += [Problem(re.sub(rf"^{re.escape(SWEEP)}:\d+: ", "", where), message) for where, message in plan["problems"]]
     return Preflight(tuple(nodes), tuple(problems), tuple(_warnings(nodes, machines, resources, plan)))
+
+
+def _told_apart(nodes: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Nodes of one address, as on one machine, are named by their Ray id too."""
+    addresses = [node["name"] for node in nodes]
+    return [node if addresses.count(node["name"]) == 1 else {**node, "name": f"{node['name']} ({'head' if node['head'] else node['id'][:8]})"}
+            for node in nodes]
 
 
 def _node_problems(node: dict[str, Any], sweep: RemoteSweep, driver: dict[str, str]) -> Iterator[Problem]:

@@ -17,6 +17,7 @@ import shutil
 import subprocess
 import sys
 import time
+import uuid
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -95,15 +96,17 @@ def probe(asked: dict[str, Any]) -> dict[str, Any]:
     names = [node["NodeID"] for node in nodes]
     there = {name: NodeAffinitySchedulingStrategy(name, soft=False) for name in names}
     actors = {name: ray.remote(Node).options(num_cpus=0, scheduling_strategy=there[name]).remote() for name in names}
-    seen = _all({name: actor.look.remote(name, asked) for name, actor in actors.items()})
+    run = uuid.uuid4().hex[:8]  # two may look at the same folder at once
+    marks = {name: f"{name}-{run}" for name in names}
+    seen = _all({name: actor.look.remote(marks[name], asked) for name, actor in actors.items()})
     wrote = [name for name, found in seen.items() if "folder" in found and not (found["folder"] or found["storage"] or found["missing"])]
-    unseen = _all({name: actors[name].unseen.remote(asked, wrote) for name in wrote})
+    unseen = _all({name: actors[name].unseen.remote(asked, [marks[each] for each in wrote]) for name in wrote})
     clocks = {name: _skew(actors[name]) for name, found in seen.items() if "python" in found}
-    _all({name: actors[name].tidy.remote(asked, name) for name in wrote})
+    _all({name: actors[name].tidy.remote(asked, marks[name]) for name in wrote})
     return {
         "nodes": [
             {
-                "name": node["NodeManagerAddress"], "head": bool(node["Resources"].get("node:__internal_head__")),
+                "id": node["NodeID"], "name": node["NodeManagerAddress"], "head": bool(node["Resources"].get("node:__internal_head__")),
                 "resources": node["Resources"], "labels": node.get("Labels", {}),
                 **seen[node["NodeID"]], "unseen": unseen.get(node["NodeID"], []), "skew": clocks.get(node["NodeID"], 0.0),
             }
@@ -111,6 +114,7 @@ def probe(asked: dict[str, Any]) -> dict[str, Any]:
         ],
         "state_api": _state_api(),
         "plan": _plan(),
+        "holder": _holder(Path(asked["out"])),
     }  # fmt: skip
 
 
@@ -160,6 +164,14 @@ def _plan() -> dict[str, Any]:
     except StockpotError as error:
         return {"problems": [["plan", str(error)]]}
     return {"problems": [], "disk_gb": found.disk_gb, "memory_gb": found.memory_gb}
+
+
+def _holder(out: Path) -> str:
+    """Who works on the sweep in that folder already; empty for nobody, and where this node does not see it."""
+    from sweeps.lease import living_driver
+
+    holder = living_driver(out, time.time())
+    return f"process {holder.pid} on {holder.host.partition('/')[0]}" if holder else ""
 
 
 def mlflow_problem(uri: str) -> str:

@@ -37,7 +37,8 @@ class RemoteSweep:
         parent = _parent(config, cluster)
         out = out or (f"{parent}/{folder_name(config.name)}" if parent else None)
         if out is None or not out.startswith("/") or any(each in out for each in "\n\0"):
-            problems.append(Problem("--out", "give an absolute folder that every node sees, a CLUSTER.yaml with `storage`, or `storage: URI` in the sweep"))
+            found = f"found {out!r}: " if out else ""
+            problems.append(Problem("--out", f"{found}give an absolute folder that every node sees, a CLUSTER.yaml with `storage`, or `storage: URI` in the sweep"))
         if problems:
             raise InputError(problems)
         return cls(config, out)

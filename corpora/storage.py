@@ -171,6 +171,8 @@ def check_uri(uri: str) -> str:
         raise ValueError("a storage's URI holds no keys: give them by the environment (AWS_ACCESS_KEY_ID, ...)")
     if not parts.scheme:
         raise ValueError(f"{uri!r} is no URI: file:///..., s3://BUCKET/..., gs://BUCKET/...")
+    if parts.scheme in ("s3", "gs", "gcs") and not parts.netloc:
+        raise ValueError(f"{uri!r} names no bucket: {parts.scheme}://BUCKET/...")
     if parts.scheme not in SCHEMES:
         raise ValueError(f"{parts.scheme}:// is no storage: {', '.join(f'{scheme}://' for scheme in SCHEMES)} are")
     return uri

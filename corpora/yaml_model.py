@@ -82,7 +82,7 @@ def validated(
     except ValidationError as error:
         errors = error.errors()
         found = [(key, message) for one in errors if not _follows(one, errors) for key, message in _messages(one, model, forms or {})]
-    raise InputError(Problem(f"{path}:{lines.of(key)}: {'.'.join(key)}", message) for key, message in found)
+    raise InputError(Problem(": ".join([f"{path}:{lines.of(key)}", *filter(None, ['.'.join(key)])]), message) for key, message in found)
 
 
 def wording(error: Mapping[str, Any]) -> str:
@@ -111,7 +111,8 @@ def _messages(
     elif error["type"] == "value_error":
         yield key, wording(error)  # our own words, which say what was found
     else:
-        yield key, f"{wording(error)} (found {spelled(error['input'])[:200] or 'nothing'})"
+        quote = ": put it in quotes" if error["type"] == "string_type" and isinstance(error["input"], (int, float)) else ""
+        yield key, f"{wording(error)} (found {spelled(error['input'])[:200] or 'nothing'}){quote}"
 
 
 def spelled(value: Any) -> str:

@@ -13,6 +13,7 @@ import typer
 from corpora.errors import FAILED, InputError, Problem
 from stockpot import output
 from stockpot.commands.sweep import Json, SweepFile
+from sweeps.stopping import ASKED
 
 if TYPE_CHECKING:
     from cluster.description import Cluster
@@ -78,7 +79,7 @@ def submit(
         typer.echo((tools.sbatch if slurm else tools.kubectl_apply)(text))
         return
     remote = RemoteSweep.of(config.load(file), out, described)
-    head, job = _sent(address, remote, described, _labels(driver_on or []), allow_changed_code, without_token)
+    head, job = _sent(file, address, remote, described, _labels(driver_on or []), allow_changed_code, without_token)
     if json_output:
         output.print_json({"job": job.name, "address": job.address, "out": job.out})
     else:
@@ -129,12 +130,14 @@ def answered_there(sweep: Path, address: str | None, command: list[str]) -> bool
 
 
 def _sent(
-    address: str, remote: RemoteSweep, cluster: Cluster | None, driver: dict[str, str], allow_changed_code: bool, without_token: bool,
+    file: Path, address: str, remote: RemoteSweep, cluster: Cluster | None, driver: dict[str, str], allow_changed_code: bool, without_token: bool,
 ) -> tuple[Head, Job]:
     from cluster import jobs
     from cluster.head import asks_for_token, reach
     from cluster.package import write_package
     from cluster.preflight import judge, versions_differ
+    from corpora.yaml_file import read_yaml
+    from sweeps.plan_file import located
 
     head = reach(address)
     if problems := versions_differ(head.ray):
@@ -151,7 +154,8 @@ def _sent(
         for warning in found.warnings:
             output.progress.print(f"warning: {warning}", markup=False)
         if found.problems:
-            raise InputError(found.problems)
+            lines = read_yaml(file)[1]
+            raise InputError(located(problem, file, lines) for problem in found.problems)
         return head, jobs.submit(head, package, remote, time.strftime("%Y%m%d-%H%M%S", time.gmtime()), driver, allow_changed_code)
 
 
@@ -173,11 +177,14 @@ def _labels(given: list[str]) -> dict[str, str]:
 
 
 def _follow(head: Head, name: str, show) -> None:
+    said = []
     try:
-        ended = head.follow(name, show)
+        ended = head.follow(name, lambda text: (said.append(text), show(text)))
     except KeyboardInterrupt:
         output.progress.print(f"no longer watching; {name} goes on: stockpot logs {name}", markup=False)
         return
-    output.progress.print(f"{name}: {ended.status.value.lower()}", markup=False)
+    stopped = ended.status != "SUCCEEDED" and ASKED in "".join(said)
+    told = "stopped, as it was asked to; submit the sweep again and it goes on" if stopped else ended.status.value.lower()
+    output.progress.print(f"{name}: {told}", markup=False)
     if ended.status != "SUCCEEDED":
         raise typer.Exit(FAILED)

@@ -80,12 +80,48 @@ def test_storage_by_uri(tmp_path):
 @pytest.mark.parametrize(
     ("more", "told"),
     [
-        ("storage: s3://b/x\nnfs: files:/data\n", "say by `mount` where the export or claim is mounted"),
-        ("storage: s3://b/x\nmount: /mnt\n", "mount says where `nfs` or a claim is mounted"),
-        ("storage: /mnt/x\nnfs: files:/data\nmount: /mnt\n", "mount says where `nfs` or a claim is mounted"),
+        ("storage: s3://b/x\nnfs: files:/data\n", "mount: this key is missing: storage is a URI, so say where the export or claim is mounted"),
+        ("storage: s3://b/x\nmount: /mnt\n", "mount: says where `nfs` or a claim is mounted"),
+        ("storage: /mnt/x\nnfs: files:/data\nmount: /mnt\n", "mount: says where `nfs` or a claim is mounted"),
+        ("storage: /mnt/x\nscratch: /x\n", "scratch: is for a `storage` that is a URI"),
+        ("storage: s3://\n", "storage: 's3://' names no bucket: s3://BUCKET/..."),
         ("storage: s3://b/$(rm)\n", "a URI without spaces, quotes and"),
     ],
 )
 def test_what_is_mounted_where_is_said_once(tmp_path, more, told):
     with pytest.raises(InputError, match=told):
         load(written(tmp_path, f"name: lab\nworkers: [{{}}]\n{more}"))
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        "secrets: {token: 809dc2b168344a0653996adc78edae740fbddca459843dcecb1da5c727f9e6c3}",
+        'secrets: {mlflow: "hunter2 hunter2!"}', "secrets: {storage: AKIAHUNTER2/hunter2}", "secrets: {environment: AWS_SECRET_ACCESS_KEY=hunter2}",
+        "secrets: {token: {value: hunter2}}", "secrets: {token: [hunter2]}", "image: https://u:hunter2@reg/x:1", "image: u:hunter2@reg/x:1",
+    ],
+)  # fmt: skip
+def test_a_secret_where_its_name_belongs_is_refused_and_not_shown(tmp_path, more):
+    with pytest.raises(InputError) as refused:
+        load(written(tmp_path, f"name: lab\nstorage: /mnt/x\nworkers: [{{}}]\n{more}\n"))
+    told = str(refused.value)
+    assert "hunter2" not in told and "809dc2" not in told
+    assert "never the secret itself" in told or "without credentials" in told
+
+
+@pytest.mark.parametrize("image", ["stockpot:latest", "registry.internal/team/stockpot:1.0", "reg:5000/x", "reg:5000/x:1", f"a/b@sha256:{'0' * 64}"])
+def test_images_as_registries_name_them(tmp_path, image):
+    assert load(written(tmp_path, f"name: lab\nstorage: /mnt/x\nworkers: [{{}}]\nimage: {image}\n")).image == image
+
+
+@pytest.mark.parametrize(
+    ("more", "told"),
+    [
+        ("aws: {region: us-west-2, zones: [eu-west-1a]}", "aws: zone eu-west-1a does not lie in region us-west-2"),
+        ("ray: 2.60", "ray: text is needed \\(found 2.6\\): put it in quotes"),
+        ("python: 3.11", "python: text is needed \\(found 3.11\\): put it in quotes"),
+    ],
+)
+def test_what_no_cluster_has_is_refused(tmp_path, more, told):
+    with pytest.raises(InputError, match=told):
+        load(written(tmp_path, f"name: lab\nstorage: /mnt/x\nworkers: [{{}}]\n{more}\n"))

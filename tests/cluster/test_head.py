@@ -50,3 +50,9 @@ def test_an_address_that_is_none(monkeypatch, address, told):
     monkeypatch.setenv("RAY_AUTH_MODE", "token")
     with pytest.raises(InputError, match=told):
         reach(address)
+
+
+def test_credentials_in_an_address_are_refused_and_not_shown():
+    with pytest.raises(InputError, match="--address: holds credentials: leave them out") as refused:
+        reach("http://user:hunter2@127.0.0.1:9")
+    assert "hunter2" not in str(refused.value)

@@ -21,17 +21,17 @@ from sweeps.machines import Machine
 GOOD = {
     "nodes": [
         {
-            "name": "10.0.0.1", "head": True, "resources": {"CPU": 0.0, "memory": 8e9}, "labels": {}, "python": "3.11.7", "ray": "2.60.0",
+            "id": "aaaa1111ff", "name": "10.0.0.1", "head": True, "resources": {"CPU": 0.0, "memory": 8e9}, "labels": {}, "python": "3.11.7", "ray": "2.60.0",
             "missing": [], "folder": "", "storage": "", "free_gb": 100.0, "scratch_gb": 50.0, "inputs": [], "driver_inputs": [], "mlflow": "", "gpu_memory_gb": None,
             "unseen": [], "skew": 0.0,
         },
         {
-            "name": "10.0.0.2", "head": False, "resources": {"CPU": 8.0, "GPU": 2.0, "memory": 64e9},
+            "id": "bbbb2222ff", "name": "10.0.0.2", "head": False, "resources": {"CPU": 8.0, "GPU": 2.0, "memory": 64e9},
             "labels": {"ray.io/accelerator-type": "A100"}, "python": "3.11.9", "ray": "2.60.0", "missing": [], "folder": "", "storage": "",
             "free_gb": 100.0, "scratch_gb": 50.0, "inputs": [], "driver_inputs": [], "mlflow": "", "gpu_memory_gb": 42.0, "unseen": [], "skew": 0.4,
         },
     ],
-    "state_api": "",
+    "state_api": "", "holder": "",
     "plan": {"problems": [], "disk_gb": 1.0, "memory_gb": 10.0},
 }  # fmt: skip
 
@@ -85,11 +85,32 @@ def test_a_good_cluster_has_nothing_against_it():
         ({"silent": "ActorDiedError: it died"}, "10.0.0.2: the node did not answer: ActorDiedError"),
         ({"state_api": "ServerUnavailable"}, "State API: does not answer (ServerUnavailable)"),
         ({"plan": {"problems": [["corpora.dev", "is missing"]]}}, "corpora.dev: is missing"),
+        ({"plan": {"problems": [["sweep.yaml:12: corpora.dev", "is missing"]]}}, "corpora.dev: is missing"),  # its lines are the copy's
+        ({"holder": "process 7 on a"}, "/mnt/out: another driver works on this sweep already (process 7 on a): `stockpot cluster jobs`"),
     ],
 )
 def test_each_problem_is_told(changes, told):
     [problem] = judged(**changes).problems
     assert str(problem).startswith(told)
+
+
+def test_two_nodes_of_one_machine_are_told_apart():
+    seen = copy.deepcopy(GOOD)
+    seen["nodes"][1] |= {"name": "10.0.0.1", "missing": ["torch"]}
+    config = SimpleNamespace(resources=Resources(slots=1, gpus=1), storage=None)
+    found = judge(seen, RemoteSweep(config, "/mnt/out"))
+    assert [problem.where for problem in found.problems] == ["10.0.0.1 (bbbb2222)"]
+
+
+def test_two_looks_at_one_folder_do_not_see_each_other(tmp_path):
+    """Each node's mark has a part of its own look: what one tidies away is not missed by the other."""
+    asked, node = {"out": str(tmp_path / "out"), "storage": None}, probe.Node()
+    for mark in ("node-1", "node-2"):
+        assert node._write(tmp_path / "out", mark) == ""
+    node.tidy(asked, "node-1")
+    assert node.unseen(asked, ["node-2"]) == []
+    node.tidy(asked, "node-2")
+    assert not (tmp_path / "out").exists()
 
 
 def test_what_the_driver_alone_reads_is_asked_of_its_node():
