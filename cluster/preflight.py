@@ -59,13 +59,10 @@ def judge(seen: dict[str, Any], sweep: RemoteSweep, coming: tuple[Machine, ...] 
     if seen["state_api"]:
         cure = "start the head with its dashboard, from ray[default]"
         problems.append(Problem("State API", f"does not answer ({seen['state_api']}): {cure}"))
-    if seen["holder"]:
-        cure = "`stockpot cluster jobs` lists the cluster's sweeps, `stockpot logs JOB` follows one, `stockpot stop JOB` ends it"
-        problems.append(Problem(sweep.out, f"another driver works on this sweep already ({seen['driver']}): {cure}"))
     plan = seen["plan"]
     # By key alone: the file and its lines are those of the copy that travelled.
     problems += [Problem(re.sub(rf"^{re.escape(SWEEP)}:\d+: ", "", where), message) for where, message in plan["problems"]]
-    return Preflight(tuple(nodes), tuple(problems), tuple(_warnings(nodes, machines, resources, plan)))
+    return Preflight(tuple(nodes), tuple(problems), tuple([*_held(seen["holder"], sweep), *_warnings(nodes, machines, resources, plan)]))
 
 
 def _told_apart(nodes: list[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -108,6 +105,13 @@ def _node_problems(node: dict[str, Any], sweep: RemoteSweep, driver: dict[str, s
 
 def _may_hold_driver(node: dict[str, Any], driver: dict[str, str]) -> bool:
     return all(node["labels"].get(label) == value for label, value in driver.items()) if driver else node["head"]
+
+
+def _held(holder: str, sweep: RemoteSweep) -> Iterator[Problem]:
+    """No refusal: a driver may have died with its machine a moment ago, and the job waits for a sign of it."""
+    if holder:
+        cure = "`stockpot cluster jobs` lists the sweeps, `stockpot logs JOB` follows one, `stockpot stop JOB` ends it"
+        yield Problem(sweep.out, f"another driver works on this sweep, or did a minute ago ({holder}); while it lives this submission fails: {cure}")
 
 
 def _warnings(nodes: list[dict[str, Any]], machines: list[Machine], resources: Resources, plan: dict[str, Any]) -> Iterator[Problem]:

@@ -86,12 +86,17 @@ def test_a_good_cluster_has_nothing_against_it():
         ({"state_api": "ServerUnavailable"}, "State API: does not answer (ServerUnavailable)"),
         ({"plan": {"problems": [["corpora.dev", "is missing"]]}}, "corpora.dev: is missing"),
         ({"plan": {"problems": [["sweep.yaml:12: corpora.dev", "is missing"]]}}, "corpora.dev: is missing"),  # its lines are the copy's
-        ({"holder": "process 7 on a"}, "/mnt/out: another driver works on this sweep already (process 7 on a): `stockpot cluster jobs`"),
     ],
 )
 def test_each_problem_is_told(changes, told):
     [problem] = judged(**changes).problems
     assert str(problem).startswith(told)
+
+
+def test_a_driver_that_works_on_the_sweep_is_a_warning():
+    found = judged(holder="process 7 on a")
+    assert found.problems == ()
+    assert "/mnt/out: another driver works on this sweep, or did a minute ago (process 7 on a)" in str(found.warnings[0])
 
 
 def test_two_nodes_of_one_machine_are_told_apart():
