@@ -1,6 +1,6 @@
 """kill -9 of workers, raylets, drivers and MLflow's servers at seeded random moments of a small fast sweep, many times.
 
-    python benchmarks/faults.py [--runs 100] [--first 0] [--keep FOLDER]
+    python benchmarks/faults.py [--runs 100] [--first 0] [--seeds N ...] [--keep FOLDER]
 
 Run n is decided by the seed n alone. After each the sweep must have ended, with the ledger of the undisturbed one, exactly
 one MLflow run a trial, every metric once and as the ledger has it, no process and no placement group left. Prints a table:
@@ -40,6 +40,7 @@ def main() -> int:
     reading = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     reading.add_argument("--runs", type=int, default=100)
     reading.add_argument("--first", type=int, default=0, help="seed of the first run")
+    reading.add_argument("--seeds", type=int, nargs="+", help="these runs alone, instead")
     reading.add_argument("--keep", type=Path, help="work there and leave everything; runs that fail are always left")
     asked = reading.parse_args()
     programs = server_programs()
@@ -53,7 +54,7 @@ def main() -> int:
         mlflow_store.open_client(empty).search_experiments()
         print("an undisturbed sweep first", flush=True)
         world = World.make(folder / "world")
-        runs = [_run(world, seed, folder, lambda: (postgres, empty)) for seed in range(asked.first, asked.first + asked.runs)]
+        runs = [_run(world, seed, folder, lambda: (postgres, empty)) for seed in asked.seeds or range(asked.first, asked.first + asked.runs)]
     _table(runs)
     failed = any(one.lost for one in runs)
     if not (failed or asked.keep):
