@@ -50,7 +50,10 @@ def workers_of(mark: str) -> list[int]:
 
 
 def raylet_of(mark: str) -> int:
-    (pid,) = (pid for pid, line in processes_of(mark).items() if "/raylet/raylet " in line)
+    """Of a node that may only just be starting."""
+    found: list[int] = []
+    wait_for(lambda: found.extend(pid for pid, line in processes_of(mark).items() if "/raylet/raylet " in line) or found, f"a raylet of {mark}")
+    (pid,) = found
     return pid
 
 
