@@ -73,9 +73,9 @@ def split_problems(splits: Splits) -> Iterator[Problem]:
             if not corpus.queries:
                 yield Problem(f"corpora.{split}", f"{corpus.name} has {len(corpus.documents)} documents and no query: "
                               f"there is nothing to {'learn from' if split == 'train' else 'measure on'} it")
+    asked = {split: _questions(parts) for split, parts in splits.items()}
     for one, other in combinations(splits, 2):
-        known, asked = _questions(splits[one]), _questions(splits[other])
-        if asked and asked <= known:
+        if asked[other] and asked[other] <= asked[one]:
             yield Problem(f"corpora.{other}", f"asks nothing that {one} does not ask, of the same texts: its figures would say what was "
                           "learned by heart. Cut one corpus by family: `corpora: {folder: DIR}`, or `stockpot corpus split`")
 
@@ -87,13 +87,14 @@ def _questions(parts: Sequence[Corpus]) -> set[tuple[str, str]]:
 
 
 def _shared(splits: Splits) -> Iterator[Problem]:
+    asked = {split: _questions(parts) for split, parts in splits.items()}
+    texts = {split: [document.text for part in parts for document in part.documents] for split, parts in splits.items()}
+    known = {split: set(held) for split, held in texts.items()}
     for one, other in combinations(splits, 2):
-        known = {document.text for part in splits[one] for document in part.documents}
-        held = [document.text in known for part in splits[other] for document in part.documents]
-        if any(held):
-            asked = _questions(splits[other])
-            both = len(asked & _questions(splits[one]))
-            yield Problem(f"corpora.{other}", f"{sum(held)} of its {len(held)} documents, and {both} of its {len(asked)} pairs of a query and a document, "
+        shared = sum(text in known[one] for text in texts[other])
+        if shared:
+            both = len(asked[one] & asked[other])
+            yield Problem(f"corpora.{other}", f"{shared} of its {len(texts[other])} documents, and {both} of its {len(asked[other])} pairs of a query and a document, "
                           f"stand in {one} too: figures on them say little of new texts")
 
 
