@@ -52,9 +52,9 @@ class FigureNoise:
     families: int
     gain: float
 
-    def beyond(self, figure: str) -> str:
-        """What to say of a gain that no two trials can differ by."""
-        return ", more than the figure can differ by: nothing can be told, take more replicates" if in_points(figure, self.gain) > 100 else ""
+    def beyond(self, figure: str) -> bool:
+        """Whether no two trials can differ by the gain."""
+        return in_points(figure, self.gain) > 100
 
 
 @dataclass(frozen=True)
@@ -96,7 +96,8 @@ class Noise:
     def lines(self, objectives: Sequence[Objective] = ()) -> Iterator[str]:
         yield f"noise, from {self.replicates} replicates: the smallest gain that dev can tell from chance (two-sided, 95%)"
         for name, one in self.headlines(objectives).items():
-            yield f"  {name}: {in_points(name, one.gain):.1f} points{one.beyond(name)}"
+            beyond = ", more than the figure can differ by: nothing can be told, take more replicates" if one.beyond(name) else ""
+            yield f"  {name}: {in_points(name, one.gain):.1f} points{beyond}"
 
 
 def read_noise(path: Path) -> Noise:
